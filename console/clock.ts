@@ -12,7 +12,7 @@ export function hearServerTime(server_at: number | null): void {
 
 export const clockDiffers = () => offset !== 0
 
-export const now = () => Date.now() + offset
+const now = () => Date.now() + offset
 
 const listeners = new Set<() => void>()
 let tick = now()

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 
 /** Where the page is: everything that can be looked at has an address, filters and selections included. */
-export interface Place {
+interface Place {
   readonly path: string
   readonly query: URLSearchParams
 }

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 import type { Answer, Problem } from './api/request.ts'
 import { hearServerTime } from './clock.ts'
 
-export interface Asked<T> {
+interface Asked<T> {
   /** The last good answer; it stays when a later one fails. */
   readonly value: T | undefined
   readonly problem: Problem | undefined

@@ -1,5 +1,4 @@
 import type { ExecutionGraph } from '../../src/coordinator/schemas/execution-graph.ts'
-import type { RunTape } from '../../src/coordinator/schemas/record.ts'
 import type { ReviewPack } from '../../src/coordinator/schemas/review-pack.ts'
 import type { Page } from '../../src/wire/common.ts'
 import type { PlanCard, PlanProof, PlanQuestionsCard, PlanRow, PlanRules } from '../../src/wire/plan.ts'
@@ -15,5 +14,4 @@ export const getRules = (id: string, signal?: AbortSignal) => get<PlanRules>(at(
 export const getQuestions = (id: string, signal?: AbortSignal) =>
   get<PlanQuestionsCard>(at(id, 'questions'), {}, signal)
 export const getReviewPack = (id: string, signal?: AbortSignal) => get<ReviewPack>(at(id, 'review-pack'), {}, signal)
-export const getTape = (id: string, signal?: AbortSignal) => get<RunTape>(at(id, 'tape'), {}, signal)
 export const verifyPlan = (id: string) => get<PlanProof>(at(id, 'verify'))

@@ -10,7 +10,7 @@ export type Answer<T> =
   | { readonly ok: true; readonly value: T; readonly server_at: number | null }
   | { readonly ok: false; readonly problem: Problem }
 
-export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>
+type Query = Readonly<Record<string, string | number | boolean | null | undefined>>
 
 export function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Answer<T>> {
   return ask<T>('GET', withQuery(path, query), undefined, signal === undefined ? {} : { signal })

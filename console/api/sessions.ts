@@ -20,7 +20,7 @@ export const listSessions = (filter: SessionFilter, cursor: string | null, signa
 
 export const getSession = (session_id: string, signal?: AbortSignal) => get<SessionCard>(at(session_id), {}, signal)
 
-export interface RunesAsked {
+interface RunesAsked {
   readonly after?: number
   readonly before?: number
   readonly limit: number
@@ -38,7 +38,7 @@ export const signSession = (session_id: string) => post<Signed>(at(session_id, '
 export const sendMessage = (session_id: string, input: Json) =>
   post<{ run_id: string }>(at(session_id, 'messages'), { input })
 
-export type SessionVerb = 'pause' | 'resume' | 'close' | 'archive'
+type SessionVerb = 'pause' | 'resume' | 'close' | 'archive'
 
 export const actOnSession = (session_id: string, verb: SessionVerb): Promise<Answer<unknown>> =>
   post(at(session_id, verb))

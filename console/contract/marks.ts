@@ -2,7 +2,7 @@ import { isTerminal } from '../../src/kernel/machine.ts'
 import { contractMachine } from '../../src/machines/contract.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 
-export interface WriteAheadMark {
+interface WriteAheadMark {
   readonly says: string
   readonly rune: Rune | undefined
   readonly isBreak: boolean

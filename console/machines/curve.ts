@@ -11,7 +11,7 @@ export function pathOf([a, b, c, d]: Curve): string {
 
 const at = ({ x, y }: Point) => `${Math.round(x * 10) / 10},${Math.round(y * 10) / 10}`
 
-export function bezierAt([a, b, c, d]: Curve, t: number): Point {
+function bezierAt([a, b, c, d]: Curve, t: number): Point {
   const s = 1 - t
   const mix = (p: number, q: number, r: number, u: number) =>
     s * s * s * p + 3 * s * s * t * q + 3 * s * t * t * r + t * t * t * u

@@ -3,7 +3,7 @@ import { toneOf } from '../tones.ts'
 import { spoken } from '../words.ts'
 import { boxHeight, layoutOf, type Wire } from './layout.ts'
 
-export interface Path {
+interface Path {
   readonly current?: string | undefined
   /** How often each transition was taken, by its place in the declaration. */
   readonly taken?: ReadonlyMap<number, number>

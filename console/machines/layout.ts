@@ -2,7 +2,7 @@ import type { Machine } from '../../src/kernel/machine.ts'
 import { type Curve, clearSpot, type Point, pathOf } from './curve.ts'
 import { rowsOf } from './rows.ts'
 
-export interface Box {
+interface Box {
   readonly state: string
   readonly x: number
   readonly y: number
@@ -19,7 +19,7 @@ export interface Wire {
   readonly label: Point
 }
 
-export interface Layout {
+interface Layout {
   readonly width: number
   readonly height: number
   readonly boxes: readonly Box[]

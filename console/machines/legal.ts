@@ -13,7 +13,7 @@ export function verdictOn(machine: Machine, state: string, trigger: string): Ver
   return { isLegal: false, reason: because ?? `The ${machine.name} is ${state}, which accepts ${legal}.` }
 }
 
-export interface Move {
+interface Move {
   readonly trigger: string
   readonly to: string
   readonly guards: readonly string[]

@@ -57,7 +57,7 @@ function lineOf({ waiting_for, last_error, status, current_line }: SummaryCard):
   return current_line.replace(/^(\w+: )?\w+ for [^.]*\. /, '')
 }
 
-export function Spent({ row }: { row: Pick<SummaryCard, 'used' | 'budget'> }) {
+function Spent({ row }: { row: Pick<SummaryCard, 'used' | 'budget'> }) {
   const { used, budget } = row
   const limit = budget?.tokens
   return (

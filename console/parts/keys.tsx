@@ -1,12 +1,12 @@
 import { useEffect, useRef, useSyncExternalStore } from 'react'
 
-export interface Key {
+interface Key {
   readonly says: string
   readonly does: () => void
 }
 
 /** `j`, `Shift+.` is `>`, `g s` is one after the other. */
-export type KeyMap = Readonly<Record<string, Key>>
+type KeyMap = Readonly<Record<string, Key>>
 
 const place = 'statewright.single-keys'
 const maps = new Set<{ current: KeyMap }>()

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { Scroll } from '../parts/scroll.tsx'
 import { boxHeight, boxWidth, type Edge, laneGrid } from './lane-grid.ts'
 
-export interface Shown {
+interface Shown {
   readonly id: string
   readonly lane: string
   readonly className: string

@@ -9,13 +9,13 @@ export interface Edge {
   readonly to: string
 }
 
-export interface Placed {
+interface Placed {
   readonly id: string
   readonly x: number
   readonly y: number
 }
 
-export interface Grid {
+interface Grid {
   readonly width: number
   readonly height: number
   readonly nodes: readonly Placed[]
@@ -26,7 +26,7 @@ export const boxWidth = 160
 export const boxHeight = 68
 const columnGap = 30
 const rowGap = 12
-export const laneName = 116
+const laneName = 116
 
 /**
  * Where the nodes of a graph stand: the column is the longest way from a beginning, the row is the lane. Same graph,

@@ -4,7 +4,7 @@ import { movesIn, type SubjectAt } from '../../src/observation/subject-moves.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import { isProblem } from '../tones.ts'
 
-export interface Moment {
+interface Moment {
   /** What decisions were made from at that moment. */
   readonly state: SessionState
   /** Where every subject was, those that were over included. */
@@ -17,7 +17,7 @@ export interface Mark {
   readonly text: string
 }
 
-export interface History {
+interface History {
   readonly event_ids: readonly number[]
   /** The events that moved something. */
   readonly moving: readonly number[]

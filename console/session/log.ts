@@ -9,7 +9,7 @@ import { createSpine, type Spine } from './spine.ts'
 export type Connection = 'connecting' | 'live' | 'catching_up' | 'reconnecting' | 'closed'
 
 /** Text on its way. A rune will say it again, and for good. */
-export interface Draft {
+interface Draft {
   readonly turn_id: string
   readonly round: number
   readonly offset: number

@@ -3,7 +3,7 @@ import { movesIn, type SubjectMove } from '../../src/observation/subject-moves.t
 import type { Rune } from '../../src/runes/rune.ts'
 
 /** What every subject went through, as far as the runes tell. */
-export interface Paths {
+interface Paths {
   readonly moves: Map<string, SubjectMove[]>
   readonly take: (rune: Rune) => void
 }

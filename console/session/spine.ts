@@ -4,7 +4,7 @@ import type { Rune } from '../../src/runes/rune.ts'
 import type { SubjectCard } from '../../src/wire/machine.ts'
 
 /** Where one live machine is. */
-export type SpineEntry = Pick<SubjectCard, 'machine' | 'subject_id' | 'state' | 'since'>
+type SpineEntry = Pick<SubjectCard, 'machine' | 'subject_id' | 'state' | 'since'>
 
 /** Where every live subject is, outermost first. */
 export interface Spine {

@@ -34,7 +34,7 @@ export interface Lane {
   end: string | null
 }
 
-export interface Timeline {
+interface Timeline {
   readonly lanes: Map<string, Lane>
   /** When anything happened, in order. */
   readonly times: number[]

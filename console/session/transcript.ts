@@ -7,7 +7,7 @@ import type { Kind } from '../../src/runes/kinds.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 
 /** The tone of the state that a rune led to, or that a person did it. */
-export type LineTone = 'plain' | 'good' | 'bad' | 'person'
+type LineTone = 'plain' | 'good' | 'bad' | 'person'
 
 /** Runes that other entries show, or that a reader of a conversation does not miss. */
 const drawnElsewhere: ReadonlySet<Kind> = new Set(['session.created', 'run.submitted', 'memory.committed'])
@@ -63,7 +63,7 @@ export interface ToolEntry {
   ended_at: number | null
 }
 
-export interface Transcript {
+interface Transcript {
   readonly entries: Entry[]
   readonly take: (rune: Rune) => void
 }

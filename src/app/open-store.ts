@@ -53,7 +53,7 @@ export interface Store {
 }
 
 /** How a process opens a store. */
-export interface StoreOptions {
+interface StoreOptions {
   /** Hashing, time and randomness; a test moves them by hand. */
   readonly ports?: Ports
   /** Values that never reach the disk, by name. */
@@ -126,7 +126,7 @@ export async function openStore(url: string, how: StoreOptions = {}): Promise<St
 }
 
 /** The folder of the archived sessions of a PostgreSQL store. Every process of the store must see the same folder. */
-export function segmentsFolder(): string {
+function segmentsFolder(): string {
   return process.env.STATEWRIGHT_SEGMENTS ?? './statewright.segments'
 }
 

@@ -9,7 +9,7 @@ import { fileRefused } from '../faults/catalogue.ts'
 import { parseStoreUrl } from '../surface/store-url.ts'
 
 /** The two secrets of a store. */
-export type Secret = 'key' | 'token'
+type Secret = 'key' | 'token'
 
 /** The file of the owner's token, for a server and for a command that asks it. */
 export function tokenFileOf(store: string): string {

@@ -18,7 +18,7 @@ interface FoundKey {
  * Finds the key of a store. Refuses a missing key, and one that does not match the public half beside the store: its
  * signatures would count for nothing. Makes nothing.
  */
-export function findKey(url: string): FoundKey {
+function findKey(url: string): FoundKey {
   const file = keyFileOf(url)
   const noted = notedKeyOf(url)
   const goOn = `delete ${publicFileOf(url)}; "statewright verify --key NEW,OLD" then accepts both.`

@@ -8,10 +8,10 @@ import type { Log } from '../runtime/ports.ts'
 export type Warn = (message: string, details: object) => void
 
 /** The levels of `STATEWRIGHT_LOG`: every step; failures with their stack; warnings only. */
-export const logLevels = ['debug', 'info', 'warn'] as const
+const logLevels = ['debug', 'info', 'warn'] as const
 
 /** One of the levels. */
-export type LogLevel = (typeof logLevels)[number]
+type LogLevel = (typeof logLevels)[number]
 
 /** The level that `STATEWRIGHT_LOG` names, or `usual` if it is not set. */
 export function logLevel(usual: LogLevel): LogLevel {

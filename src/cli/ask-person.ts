@@ -106,7 +106,7 @@ async function line(io: Io, question: string, signal: AbortSignal): Promise<stri
 }
 
 /** A field of a form. */
-export interface Field {
+interface Field {
   readonly name: string
   readonly type?: string
   readonly label?: string

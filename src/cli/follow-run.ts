@@ -11,7 +11,7 @@ import type { Io } from './host.ts'
 import type { Viewer } from './render/viewer.ts'
 
 /** The run to follow. */
-export interface FollowedRun {
+interface FollowedRun {
   readonly session_id: string
   readonly run_id: string
   /** The last event that was seen. */
@@ -32,7 +32,7 @@ export interface Followed {
 }
 
 /** How a run is followed. */
-export interface Following {
+interface Following {
   readonly viewer: Viewer
   /** Asks the person at the terminal. Without it, following ends when the run waits for a person. */
   readonly ask?: (interaction_id: string, signal: AbortSignal) => Promise<'answered' | 'left'>

@@ -59,7 +59,7 @@ export interface Host extends Stores, Processes, Signals {
 }
 
 /** Stores and the clients that reach them. */
-export interface Stores {
+interface Stores {
   /** Opens a store that exists; without a URL, the one of the environment or the config. `look` needs no write access. */
   readonly openStore: (url: string | undefined, use: 'look' | 'change') => Promise<ExistingStore>
   /** Opens a client of the server that is named or that holds the store, or on the store itself. */
@@ -77,7 +77,7 @@ export interface Stores {
 }
 
 /** Processes that keep running. */
-export interface Processes {
+interface Processes {
   readonly startWorker: (where: Pick<Where, 'store' | 'config'>, io: WorkingIo) => Promise<Working>
   readonly startServer: (asked: ServingOptions, io: WorkingIo) => Promise<Serving>
   readonly playDemo: (io: Io, options: DemoOptions) => Promise<number>
@@ -92,7 +92,7 @@ export interface DemoOptions {
 }
 
 /** Signals and timers of the process. */
-export interface Signals {
+interface Signals {
   /** Calls back on Ctrl-C, and with 'leave' on SIGTERM, instead of ending the process. Returns the way to unsubscribe. */
   readonly onInterrupt: (listener: (asked?: 'leave') => void) => () => void
   /** Calls back once a second. Returns the way to stop. */

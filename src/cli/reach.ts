@@ -105,10 +105,10 @@ const kinds = {
 const names: Readonly<Record<string, Named>> = { contract: 'execution', coordination: 'plan' }
 
 /** What an id can name. */
-export type Named = keyof typeof kinds
+type Named = keyof typeof kinds
 
 /** What an id names. */
-export interface Found {
+interface Found {
   readonly id: string
   readonly what: Named
   readonly session_id: string

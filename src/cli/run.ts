@@ -7,7 +7,7 @@ import type { Io } from './host.ts'
 import { guarded, safeJson } from './render/text.ts'
 
 /** The command line: its commands and its version. */
-export interface Cli {
+interface Cli {
   readonly commands: readonly Command[]
   readonly version: string
 }

@@ -6,7 +6,7 @@ import type { Message } from '../observation/dialogue.ts'
 import type { Payment } from './bank.ts'
 
 /** Sends a payment and waits for the receipt. */
-export type Pay = (payment: Payment, signal: AbortSignal) => Promise<{ receipt: string }>
+type Pay = (payment: Payment, signal: AbortSignal) => Promise<{ receipt: string }>
 
 const order = z.object({ order: z.int() })
 

@@ -25,7 +25,7 @@ export type WorkerSays =
   | { readonly type: 'rune'; readonly rune: Rune }
 
 /** An answer that the demo gives to the worker. */
-export interface Answer {
+interface Answer {
   readonly interaction_id: string
   readonly reply: Json
 }

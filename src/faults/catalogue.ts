@@ -16,7 +16,7 @@ type DetailsOf<C extends FaultCode> = Parameters<(typeof rows)[C]['says']>[0]
 export type FaultOf<C extends FaultCode> = { [K in C]: Fault<K, DetailsOf<K>> }[C]
 
 /** Makes the fault of one row. The row can be read, so that the reference is written from it. */
-export interface MakeFault<C extends FaultCode> {
+interface MakeFault<C extends FaultCode> {
   (details: DetailsOf<C>, options?: ErrorOptions): FaultOf<C>
   readonly row: FaultRow
 }

@@ -19,12 +19,12 @@ interface Row<M extends string> {
   readonly by: 'holder' | 'command' | 'either'
 }
 
-export interface Frame<M extends string, T extends string> extends Row<M> {
+interface Frame<M extends string, T extends string> extends Row<M> {
   /** At least one thread row of this list shares the append. */
   readonly needs?: readonly T[]
 }
 
-export interface Thread<M extends string, F extends string> extends Row<M> {
+interface Thread<M extends string, F extends string> extends Row<M> {
   /** The append holds at least one frame row of this list. */
   readonly within?: readonly F[]
   /**
@@ -132,6 +132,6 @@ function parse(rows: Readonly<Record<string, Row<string>>>, moves: readonly stri
   return undefined
 }
 
-export function moveName({ machine, trigger }: Pick<BatchMove, 'machine' | 'trigger'>): string {
+function moveName({ machine, trigger }: Pick<BatchMove, 'machine' | 'trigger'>): string {
   return trigger === null ? `+${machine}` : `${machine}.${trigger}`
 }

@@ -6,7 +6,7 @@ import type { Machine } from './machine.ts'
 export type Sha256 = (text: string) => string
 
 /** What digests and signatures are taken for. One that was taken for one purpose never serves another. */
-export type Purpose = 'payload' | 'rune' | 'remains' | 'redaction' | 'checkpoint' | 'bundle' | 'cache' | 'id'
+type Purpose = 'payload' | 'rune' | 'remains' | 'redaction' | 'checkpoint' | 'bundle' | 'cache' | 'id'
 
 /**
  * The text that is hashed for several parts: the purpose, then each part after

@@ -10,7 +10,7 @@ export interface Reading extends Finding {
 }
 
 /** A pure predicate over the facts that it declares as its parameter. */
-export type Predicate = { read(facts: object): Finding }['read']
+type Predicate = { read(facts: object): Finding }['read']
 
 /** What a machine's guards are: one predicate for each name that its edges mention. */
 export type Predicates<G extends string = string> = { readonly [K in G]: Predicate }

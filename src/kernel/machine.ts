@@ -62,7 +62,7 @@ export interface Transition<S extends string = string, T extends string = string
   readonly extension?: string
 }
 
-export interface Forbidden<S extends string = string> {
+interface Forbidden<S extends string = string> {
   readonly from: S
   readonly to: S
   readonly because: string
@@ -125,7 +125,7 @@ export function predicatesOf(machine: Machine): Predicates | undefined {
 }
 
 export type StateOf<M> = M extends { readonly states: infer S } ? keyof S & string : never
-export type EdgeOf<M> = M extends { readonly transitions: readonly (infer E)[] } ? E : never
+type EdgeOf<M> = M extends { readonly transitions: readonly (infer E)[] } ? E : never
 export type TriggerOf<M> = EdgeOf<M> extends { readonly on: infer T extends string } ? T : never
 export type GuardOf<M> = Guarding<EdgeOf<M>>
 

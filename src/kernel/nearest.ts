@@ -9,7 +9,7 @@ export function nearest(name: string, known: readonly string[]): string | null {
 }
 
 /** Levenshtein: how many letters must be added, dropped or replaced. */
-export function editDistance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= a.length; i++) {
     const next = [i]

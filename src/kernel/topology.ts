@@ -13,7 +13,7 @@ export interface Topology {
   readonly resumable_statuses: readonly string[]
 }
 
-export interface TopologyNode {
+interface TopologyNode {
   readonly status: string
   readonly meaning: string
   readonly is_terminal: boolean
@@ -23,7 +23,7 @@ export interface TopologyNode {
   readonly is_resumable: boolean
 }
 
-export interface TopologyEdge {
+interface TopologyEdge {
   readonly from_status: string
   readonly to_status: string
   readonly trigger: string
@@ -32,7 +32,7 @@ export interface TopologyEdge {
   readonly extension?: string
 }
 
-export interface ForbiddenTransition {
+interface ForbiddenTransition {
   readonly from_status: string
   readonly to_status: string
   readonly reason: string

@@ -3,7 +3,7 @@ import { type FactsOf, type Machine, predicatesOf, type StateOf, type Transition
 
 export type Decision<S extends string = string, T extends string = string> = Allowed<S, T> | Refused<S, T>
 
-export interface Allowed<S extends string = string, T extends string = string> {
+interface Allowed<S extends string = string, T extends string = string> {
   readonly allowed: true
   readonly from: S
   readonly on: T
@@ -14,7 +14,7 @@ export interface Allowed<S extends string = string, T extends string = string> {
   readonly readings: readonly Reading[]
 }
 
-export interface Refused<S extends string = string, T extends string = string> {
+interface Refused<S extends string = string, T extends string = string> {
   readonly allowed: false
   readonly from: S
   readonly on: T
@@ -26,10 +26,10 @@ export interface Refused<S extends string = string, T extends string = string> {
 }
 
 /** Nothing leaves this state; nothing leaves it on this trigger; something does, but its guards do not hold. */
-export type Refusal = 'terminal' | 'undeclared' | 'guarded'
+type Refusal = 'terminal' | 'undeclared' | 'guarded'
 
 /** The facts that the guards of a trigger need. A caller gives facts, never what a guard would say of them. */
-export type Facts<M, T> =
+type Facts<M, T> =
   string extends TriggerOf<M> ? [facts?: object] : [FactsOf<M, T>] extends [never] ? [] : [facts: FactsOf<M, T>]
 
 /**

@@ -1,5 +1,5 @@
 import { finding } from '../kernel/guard.ts'
-import { defineGuarded, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+import { defineGuarded, type StateOf } from '../kernel/machine.ts'
 
 /** The guards of its edges, over facts that the record has. */
 const agentGuards = {
@@ -54,4 +54,3 @@ export const agentMachine = defineGuarded(agentGuards, {
 })
 
 export type AgentState = StateOf<typeof agentMachine>
-export type AgentTrigger = TriggerOf<typeof agentMachine>

@@ -1,5 +1,5 @@
 import { finding } from '../kernel/guard.ts'
-import { defineGuarded, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+import { defineGuarded, type StateOf } from '../kernel/machine.ts'
 
 /** The guards of its edges, over facts that the record has. */
 const interactionGuards = {
@@ -60,4 +60,3 @@ export const interactionMachine = defineGuarded(interactionGuards, {
 })
 
 export type InteractionState = StateOf<typeof interactionMachine>
-export type InteractionTrigger = TriggerOf<typeof interactionMachine>

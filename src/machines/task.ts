@@ -1,5 +1,5 @@
 import { finding } from '../kernel/guard.ts'
-import { defineGuarded, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+import { defineGuarded, type StateOf } from '../kernel/machine.ts'
 
 /** The guards of its edges, over facts that the record has. */
 const taskGuards = {
@@ -76,4 +76,3 @@ export const taskMachine = defineGuarded(taskGuards, {
 })
 
 export type TaskState = StateOf<typeof taskMachine>
-export type TaskTrigger = TriggerOf<typeof taskMachine>

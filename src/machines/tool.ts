@@ -1,4 +1,4 @@
-import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+import { defineMachine, type StateOf } from '../kernel/machine.ts'
 
 /** Specification 002, Tool Lifecycle. Every call ends with exactly one `tool.result`. */
 export const toolMachine = defineMachine({
@@ -63,4 +63,3 @@ export const toolMachine = defineMachine({
 })
 
 export type ToolState = StateOf<typeof toolMachine>
-export type ToolTrigger = TriggerOf<typeof toolMachine>

@@ -1,5 +1,5 @@
 import { finding } from '../kernel/guard.ts'
-import { defineGuarded, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+import { defineGuarded, type StateOf } from '../kernel/machine.ts'
 
 /** The guards of its edges, over facts that the record has. */
 const turnGuards = {
@@ -71,4 +71,3 @@ export const turnMachine = defineGuarded(turnGuards, {
 })
 
 export type TurnState = StateOf<typeof turnMachine>
-export type TurnTrigger = TriggerOf<typeof turnMachine>

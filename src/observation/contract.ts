@@ -27,7 +27,7 @@ export function hasHappened(status: ContractStatus): boolean {
 }
 
 /** What the declaration says about a status. */
-export interface StatusFlags {
+interface StatusFlags {
   readonly is_terminal: boolean
   readonly is_stable: boolean
   readonly is_resumable: boolean
@@ -148,7 +148,7 @@ export function transitionRecords(history: ContractHistory): readonly Transition
 }
 
 /** A contract at its end, as its writer knows it. */
-export interface EndedContract
+interface EndedContract
   extends Pick<
     Payload<'memory.committed'>,
     'execution_id' | 'action_type' | 'action_summary' | 'final_status' | 'irreversible' | 'duration_ms'

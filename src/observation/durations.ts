@@ -31,7 +31,7 @@ export function exactSpan(ms: number): string {
 }
 
 /** How often and how long a subject was in one state. */
-export interface TimeInState {
+interface TimeInState {
   readonly state: string
   /** How often the subject entered it. */
   readonly visits: number

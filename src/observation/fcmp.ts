@@ -6,7 +6,7 @@ import { type FcmpData, type FcmpEvent, type FcmpType, fcmpVersion, type InputKi
 import { notPublic, visible } from './visible.ts'
 
 /** Makes the events of one run, rune by rune. */
-export interface Fcmp {
+interface Fcmp {
   /** The events that a rune gives rise to. Runes of other runs give rise to none. */
   fold(rune: Rune): readonly FcmpEvent[]
 }

@@ -113,7 +113,7 @@ function moved(goal: GoalView, rune: Rune) {
 }
 
 /** What a rune of this kind may say, beside what the machine moves. */
-export type PlanChange =
+type PlanChange =
   | { readonly change: 'draft_failed'; readonly failure: Json }
   | { readonly change: 'plan_given'; readonly plan: Json }
   | { readonly change: 'tasks_added'; readonly task_ids: readonly string[] }

@@ -37,7 +37,7 @@ export function newSessionState(session_id: string): SessionState {
 }
 
 /** What has been used before anything began. */
-export function nothingUsed(): Used {
+function nothingUsed(): Used {
   return { tokens: 0, tool_calls: 0, wall_time_ms: 0 }
 }
 

@@ -82,7 +82,7 @@ export type Finding = {
 }
 
 /** A draft that was judged, and what became of it. */
-export type DraftView = {
+type DraftView = {
   readonly plan_id: string
   readonly outcome: 'judged' | 'failed'
   /** What the planner of the next draft has to know. */

@@ -22,7 +22,7 @@ const isPending = (status: ContractStatus) => !statusFlags(status).is_stable
 const isExpected = (status: ContractStatus) => statusFlags(status).is_resumable
 
 /** Where one run stands in its graph. */
-export interface GraphPosition {
+interface GraphPosition {
   readonly status: GraphStatus
   /** Calls whose contract is recorded or under way. */
   readonly pending: readonly CallView[]

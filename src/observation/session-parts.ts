@@ -7,7 +7,7 @@ import { newSessionState } from './fold-session.ts'
 import type { RunView, SessionState } from './session-state.ts'
 
 /** Goes up when the fold or its shape changes: a fold cache of another version is not read. */
-export const foldVersion = 13
+const foldVersion = 13
 
 /** How many messages of a dialogue, or runs, form one part. A part that is complete is never written again. */
 const partSize = 500
@@ -71,7 +71,7 @@ function completeParts(messages: readonly Message[], open: readonly { position: 
 }
 
 /** A session state that was read back from its parts. */
-export interface FromParts {
+interface FromParts {
   readonly state: SessionState
   /** The hash of the last rune that is in it: the log must have that rune, or this is of another log. */
   readonly hash: string

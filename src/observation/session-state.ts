@@ -42,14 +42,14 @@ export interface SessionState {
 }
 
 /** What suspended a session, and why. */
-export interface Suspension {
+interface Suspension {
   /** A budget is raised to bring the session back; errors are reset after someone has looked at them. */
   readonly by: 'budget' | 'errors'
   readonly reason: string
 }
 
 /** Where a subject is, and how often it has moved. */
-export interface SubjectState {
+interface SubjectState {
   readonly machine: MachineName
   state: string
   version: number

@@ -182,7 +182,7 @@ interface Question {
 }
 
 /** What a row of the list of sessions knows of one. */
-export interface SessionRow {
+interface SessionRow {
   readonly session_id: string
   readonly state: string
   readonly since: number

@@ -1,5 +1,5 @@
 /** Text that arrives in pieces, without its secrets. */
-export interface CleanStream {
+interface CleanStream {
   /** What may be passed on now: never a part of a secret whose rest is still to come. */
   add(text: string): string
   /** What was held back. */

@@ -29,7 +29,7 @@ export interface StoredRow extends Omit<Row, 'value'> {
 }
 
 /** Where the damage of a store is looked for. */
-export interface Auditable {
+interface Auditable {
   /** Every record in the order of the commits. */
   readonly records: AsyncIterable<ArchivedRecord>
   /** Rows are as of the record at this place in the order of the commits. */

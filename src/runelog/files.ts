@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { faults } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
 
-export interface FolderOptions {
+interface FolderOptions {
   readonly mode?: number
   /** What the user named, if that is not the folder itself. */
   readonly named?: string

@@ -49,7 +49,7 @@ const kept = 1_024
 /** How many sessions without a follower are kept, and how much of each: the client that begins a session follows it a moment later. */
 const begun = { sessions: 128, runes: 16 }
 
-export interface Tail {
+interface Tail {
   /** After a commit. */
   add(session_id: string, runes: readonly Rune[]): void
   /** What comes after a cursor; undefined if only the log can tell. */
@@ -100,7 +100,7 @@ export function createTail(isFollowed: (session_id: string) => boolean): Tail {
 
 const atOnce = 256
 
-export interface Followed {
+interface Followed {
   readonly read: Runelog['read']
   readonly bell: Bell
   readonly tail?: Tail

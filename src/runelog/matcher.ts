@@ -1,4 +1,4 @@
-export interface Match {
+interface Match {
   readonly from: number
   readonly to: number
   /** Which pattern it is; of those that begin at the same place, the longest. */
@@ -6,7 +6,7 @@ export interface Match {
 }
 
 /** Finds any of many patterns in one pass over a text. */
-export interface Matcher {
+interface Matcher {
   /** The first place where a pattern occurs, at `from` or later. */
   next(text: string, from: number): Match | undefined
   /** How many characters at the end of a text may be the beginning of a pattern, and are not all of it. */

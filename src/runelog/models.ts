@@ -147,7 +147,7 @@ export const sessions: ReadModel<SessionRow> = {
   },
 }
 
-export type Epoch = { readonly epoch: number }
+type Epoch = { readonly epoch: number }
 
 /** Which holder of a run may write. Taking a run and taking it away both raise the epoch; nothing lowers it. */
 export const epochs: ReadModel<Epoch> = {

@@ -15,7 +15,7 @@ function isMark(point: number): boolean {
 const most_marks = 30
 
 /** Where the marks end that follow the letter at this place, which is not ASCII. */
-export function clusterEnd(text: string, at: number): number {
+function clusterEnd(text: string, at: number): number {
   let end = at + ((text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1)
   for (let marks = 0; marks < most_marks && end < text.length; marks++) {
     const point = text.codePointAt(end) ?? 0
@@ -25,7 +25,7 @@ export function clusterEnd(text: string, at: number): number {
   return end
 }
 
-export const beyond_ascii = /[^\0-\x7f]/
+const beyond_ascii = /[^\0-\x7f]/
 
 /**
  * The normal form of a text that others wrote, in linear time: `normalize` takes seconds for a letter with 100,000

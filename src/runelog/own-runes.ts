@@ -12,7 +12,7 @@ import type { ArchivedBy, Head, Ports, RedactedBy } from './port.ts'
 
 /** The runes that a store writes of its own accord: what it did to a log is itself on the log. */
 
-export interface Redaction {
+interface Redaction {
   /** The record as it was. */
   readonly original: StoredRecord
   readonly rune: Draft<'rune.redacted'>
@@ -75,7 +75,7 @@ export function archival(
 }
 
 /** Unfinished work that would go on with what a redaction leaves of an event. */
-export interface InUse {
+interface InUse {
   readonly what: 'call' | 'run' | 'goal'
   readonly id: string
   /** The run that a call belongs to. */
@@ -105,7 +105,7 @@ type Header = Concerns & Partial<RecordedMove> & { readonly kind: Kind; readonly
  * The work that rests on the content of an event and is not over. With that content erased, a call would begin with
  * other arguments than were approved, a refusal would read as something else, and an agent would be told "[redacted]".
  */
-export function whatRestsOn(records: readonly StoredRecord[], event_id: number): InUse | undefined {
+function whatRestsOn(records: readonly StoredRecord[], event_id: number): InUse | undefined {
   const record = records[event_id - 1]
   if (record === undefined) return undefined
   const { kind, run_id, call_id, goal_id } = headerOf(record)

@@ -24,14 +24,14 @@ export interface Prepared {
 }
 
 /** One object from the draft to the answer: `judge` gives it its place, `inscribe` its proof. */
-export interface PreparedRune {
+interface PreparedRune {
   readonly rune: RuneInTheMaking
   /** What will be stored. */
   readonly payload: string
   readonly salt: string
 }
 
-export type RuneInTheMaking = Draft & { -readonly [K in keyof Header]: Header[K] }
+type RuneInTheMaking = Draft & { -readonly [K in keyof Header]: Header[K] }
 
 /** The store writes these itself, together with what they vouch for. */
 const reserved: ReadonlySet<string> = new Set(['rune.redacted', 'session.archived'])
@@ -209,7 +209,7 @@ for (const { name: machine, initial, opens, transitions } of machines as readonl
 }
 
 /** What is wrong with the move that a draft records, judged by the declarations alone; nothing if it is legal. */
-export function moveProblem(draft: Draft): string | undefined {
+function moveProblem(draft: Draft): string | undefined {
   const { machine, subject_id, from, to, trigger, kind } = draft
   const isMove = machine !== undefined || subject_id !== undefined || from !== undefined
   if (!isMove && to === undefined && trigger === undefined) {

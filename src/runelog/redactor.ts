@@ -25,12 +25,12 @@ export interface Redactor {
   redactLong(text: string, isCut?: boolean): Promise<string>
 }
 
-export interface Cleaned {
+interface Cleaned {
   readonly value: Json
   readonly text: string
 }
 
-export interface Secrets {
+interface Secrets {
   /** By name; the name is what will be read in place of the value. */
   readonly secrets?: ReadonlyMap<string, string>
 }

@@ -57,7 +57,7 @@ export function nameOf({ header, event_id }: StoredRecord): string {
 }
 
 /** A contract that a batch opens, and the key that it claims. */
-export interface Claiming {
+interface Claiming {
   readonly claim: string
   readonly idempotency_key: string
 }

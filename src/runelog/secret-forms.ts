@@ -28,7 +28,7 @@ export function normalFormsOf(secret: string): readonly string[] {
 }
 
 /** What to look for besides a secret as it is. */
-export interface Sought {
+interface Sought {
   readonly joinings: readonly Joining[]
   /** Whether the normal form of a text may contain a secret. */
   isNormalSought(text: string): boolean

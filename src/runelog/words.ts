@@ -48,7 +48,7 @@ export function textKey(session_id: string, event_id: number): string {
 }
 
 /** The session whose text has this key. */
-export function sessionOfText(key: string): string {
+function sessionOfText(key: string): string {
   return key.slice(0, key.indexOf('/'))
 }
 

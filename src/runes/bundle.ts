@@ -16,7 +16,7 @@ import { type BadEvent, createVerifier, type LogFormat, type Redacted, type Veri
  * with the stored bytes as they are, and as the last line a signed checkpoint
  * with a signature of the whole. It is verified without the store it came from.
  */
-export interface BundleHeader {
+interface BundleHeader {
   readonly format: 'statewright-bundle'
   /** 1 was exported by 0.1. Up to 2, moves have no readings of their guards. */
   readonly version: LogFormat

@@ -11,7 +11,7 @@ export interface Carrier extends Concerns {
 }
 
 /** A move that a rune of another machine makes. */
-export interface CarriedMove {
+interface CarriedMove {
   readonly machine: string
   readonly subject_id: string
   readonly from: string
@@ -28,7 +28,7 @@ const subjectOf: Readonly<Record<string, (rune: Carrier) => string | undefined>>
 }
 
 /** A declared edge on which a rune may carry a subject along. */
-export interface CarriedEdge {
+interface CarriedEdge {
   readonly machine: MachineName
   readonly subject_id: string
   readonly edge: Transition

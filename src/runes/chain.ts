@@ -56,7 +56,7 @@ function readingsText(readings: readonly Reading[]): string {
 }
 
 /** What is hashed for a record, in one format of the log. The hash itself is taken elsewhere: a browser takes it later. */
-export interface HashedTexts {
+interface HashedTexts {
   readonly payload: (salt: string, payload: string) => string
   readonly rune: (prev_hash: string, header: string) => string
   /** What a redaction left of a payload. */

@@ -16,7 +16,7 @@ export interface Checkpoint extends Mark {
   readonly signature: string
 }
 
-export type Unsigned = Omit<Checkpoint, 'public_key' | 'signature'>
+type Unsigned = Omit<Checkpoint, 'public_key' | 'signature'>
 
 export interface Signer {
   readonly public_key: string

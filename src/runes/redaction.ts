@@ -6,7 +6,7 @@ import { isKind, type Payload, payloadProblem } from './kinds.ts'
 import { schemaVersion } from './upcast.ts'
 
 /** What a redaction states, besides the reason: which event it erased, what it left of it, and who asked. */
-export interface RedactionStatement {
+interface RedactionStatement {
   readonly session_id: string
   readonly event_id: number
   /** The hash of the erased event: the statement holds for that event and for no other one. */

@@ -22,14 +22,14 @@ type OpeningKind<N extends MachineName> = Extract<Named<N>['opens'], Kind>
 type KindOn<N extends MachineName, T> = Extract<Exclude<EdgeOn<Named<N>, T>, { readonly carried: true }>['rune'], Kind>
 
 /** What is recorded: who did it, and what it says. */
-export interface Entry<K extends Kind> {
+interface Entry<K extends Kind> {
   readonly actor: Actor
   readonly payload: Payload<K>
   readonly visibility?: Visibility
 }
 
 /** A subject in the hands of an actor. */
-export interface Handle<N extends MachineName> {
+interface Handle<N extends MachineName> {
   /** Brings the subject into being, with the rune that its machine declares for that. */
   open(payload: Payload<OpeningKind<N>>, visibility?: Visibility): void
   /**

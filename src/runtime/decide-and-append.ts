@@ -17,7 +17,7 @@ export interface Decision<A> {
 }
 
 /** Decides from the state of a session. A refused request is thrown. */
-export type Decide<A> = (state: SessionState) => Decision<A> | Promise<Decision<A>>
+type Decide<A> = (state: SessionState) => Decision<A> | Promise<Decision<A>>
 
 /** Other writers of one session are few: a decision that loses this often does not get through. */
 const tries = 20

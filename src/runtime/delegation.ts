@@ -141,7 +141,7 @@ async function dismiss(engine: Engine, session_id: string, agent_id: string) {
   })
 }
 
-export type DelegationLimits = Pick<Settings, 'maxDelegationDepth' | 'maxOpenDelegations' | 'maxDelegations'>
+type DelegationLimits = Pick<Settings, 'maxDelegationDepth' | 'maxOpenDelegations' | 'maxDelegations'>
 
 /** The runs that a task was handed down through, the nearest first. A run that a person submitted has none. */
 export function ancestorsOf(state: SessionState, run: RunView): readonly RunView[] {
@@ -159,7 +159,7 @@ export function isStoppedAbove(state: SessionState, run: RunView): boolean {
 }
 
 /** Why this run may hand on no further task now; undefined if it may. */
-export function delegationProblem(state: SessionState, run: RunView, limits: DelegationLimits): string | undefined {
+function delegationProblem(state: SessionState, run: RunView, limits: DelegationLimits): string | undefined {
   if (run.cancel !== null || isStoppedAbove(state, run)) return 'The task was not begun: its giver was asked to stop.'
   const { maxDelegationDepth, maxOpenDelegations, maxDelegations } = limits
   const above = ancestorsOf(state, run)

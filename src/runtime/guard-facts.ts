@@ -12,7 +12,7 @@ type Any = (typeof machines)[number]
 export type Named<N extends Any['name']> = Extract<Any, { readonly name: N }>
 
 /** What facts are derived from: the folded session, what the batch adds to it, and the move in the making. */
-export interface Situation {
+interface Situation {
   readonly state: SessionState
   readonly stateOf: (subject_id: string) => string | undefined
   /** The runes of the batch so far. */

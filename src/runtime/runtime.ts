@@ -48,7 +48,7 @@ import { outsideCalls } from './tools/culprit.ts'
 import type { KeepWhole } from './tools/limit-output.ts'
 import type { Policy } from './tools/policy.ts'
 
-export interface RuntimePorts {
+interface RuntimePorts {
   readonly runelog: Runelog
   /** No other process writes to the store while it is open. */
   readonly isExclusive: boolean
@@ -71,7 +71,7 @@ export interface RuntimePorts {
   readonly log: Log
 }
 
-export interface RuntimeConfig {
+interface RuntimeConfig {
   readonly agents: ReadonlyMap<string, AgentDefinition>
   readonly policy: Policy
   readonly settings: Settings

@@ -15,7 +15,7 @@ export type Clean = (text: string, isCut?: boolean) => string
 
 export const asItIs: Clean = (text) => text
 
-export interface Thrown {
+interface Thrown {
   readonly message: string
   readonly kind: string
 }

@@ -12,7 +12,7 @@ import { usualHeaders } from './refusals.ts'
 export const loopbackNames = ['localhost', '127.0.0.1', '[::1]'] as const
 
 /** The names under which a server may be reached. */
-export interface Names {
+interface Names {
   /** What the server may be called in the Host header, without the port. */
   readonly hosts: readonly string[]
   /** Pages of others that may ask, such as `https://ops.example.com`. */
@@ -23,11 +23,7 @@ export interface Names {
  * A web page that someone visits can make the browser ask anything of this machine. What gives it away: the name it was
  * reached by (a name of theirs that leads here), the page it comes from, and what the browser says of both.
  */
-export function refusedOrigin(
-  headers: IncomingHttpHeaders,
-  { hosts, origins }: Names,
-  isPage: boolean,
-): Fault | undefined {
+function refusedOrigin(headers: IncomingHttpHeaders, { hosts, origins }: Names, isPage: boolean): Fault | undefined {
   const { host = '', origin, 'sec-fetch-site': site } = headers
   if (!hosts.includes(nameOf(host))) return faults.host_refused({ host, accepted: hosts })
   if (origin !== undefined && !isOwn(origin, host) && !origins.includes(origin))
@@ -183,7 +179,7 @@ export function tokenOf(name: string, scope: Scope, secret: string): Token {
 }
 
 /** Finds the token of a request. All of them are compared, each in constant time: how long it takes tells nothing. */
-export function createGatekeeper(tokens: readonly Token[]) {
+function createGatekeeper(tokens: readonly Token[]) {
   const known = tokens.map((token) => ({ token, digest: Buffer.from(token.sha256, 'hex') }))
 
   return (authorization: string | undefined): Token => {

@@ -3,7 +3,7 @@ import type { Backend } from '../surface/backend.ts'
 import type { Limits } from './limits.ts'
 
 /** An answer as it is sent, and kept for its idempotency key. */
-export interface Answer {
+interface Answer {
   readonly status: number
   readonly body: string
   /** The record had it already. */

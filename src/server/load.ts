@@ -11,7 +11,7 @@ type Bounds = Pick<
 >
 
 /** What bounds the requests and streams of each token. */
-export interface Load {
+interface Load {
   /** Counts a stream for the token that asked, until its socket closes. Refused over the limit. */
   stream(request: FastifyRequest): void
 }

@@ -140,7 +140,7 @@ function describedOther({ name, summary, scope, path, content_type }: OtherRoute
 const text = { type: 'string' }
 
 /** The names in braces in a path. */
-export function namesIn(path: string): readonly string[] {
+function namesIn(path: string): readonly string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
 }
 

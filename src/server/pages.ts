@@ -4,7 +4,7 @@ import { extname, join } from 'node:path'
 import { consoleAddresses } from '../wire/console-addresses.ts'
 
 /** A file of the console. */
-export interface Page {
+interface Page {
   readonly bytes: Buffer
   readonly type: string
   readonly etag: string

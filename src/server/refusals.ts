@@ -75,7 +75,7 @@ function rawProblem(fault: Fault): string {
 }
 
 /** The problem that a fault is sent as. */
-export function problemOf(fault: Fault, request_id: string): Problem {
+function problemOf(fault: Fault, request_id: string): Problem {
   const { code, http, message, retry, details } = fault
   const outcome = (details as { outcome?: unknown }).outcome === 'unknown' ? 'unknown' : 'not_applied'
   return {

@@ -68,7 +68,7 @@ export interface StreamRoute {
 }
 
 /** A request for a stream. */
-export interface StreamRequest {
+interface StreamRequest {
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string | undefined>>
   readonly last_event_id: string | undefined

@@ -9,7 +9,7 @@ import type { Commands } from './library.ts'
 import { createSessionViews, type SessionViews } from './session-views.ts'
 
 /** What can be asked of plans. */
-export type SurfacePlans = Omit<Plans, 'resumeAll' | 'idle' | 'stop'>
+type SurfacePlans = Omit<Plans, 'resumeAll' | 'idle' | 'stop'>
 
 /** What operations work with: in the server, or in a command that opens the store itself. */
 export interface Backend {

@@ -9,7 +9,7 @@ import type { Backend } from './backend.ts'
 import type { Asked, Operation } from './operation.ts'
 
 /** The answer of an operation. */
-export interface CarriedOut<R> {
+interface CarriedOut<R> {
   readonly answer: R
   /** The request took effect before, here or elsewhere. */
   readonly isReplayed: boolean

@@ -54,7 +54,7 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown> {
 }
 
 /** An answer and the revision that it follows from. */
-export interface Seen<R> {
+interface Seen<R> {
   readonly revision: string
   answer(): R | Promise<R>
 }
@@ -75,13 +75,13 @@ export interface Asked<P, Q, B> {
 type Names<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never
 
 /** The ids that the path of a route names in braces. */
-export type ParamsOf<Route extends string> = { readonly [N in Names<Route>]: string }
+type ParamsOf<Route extends string> = { readonly [N in Names<Route>]: string }
 
 /**
  * An operation as it is declared. Left out, `params` are the ids that the route names, `query` is empty, and `body` is
  * empty for a POST.
  */
-export type Declared<Route extends string, P, Q, B, R> = Omit<
+type Declared<Route extends string, P, Q, B, R> = Omit<
   Operation<P, Q, B, R>,
   'method' | 'path' | 'params' | 'query' | 'body'
 > & {

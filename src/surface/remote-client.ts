@@ -7,7 +7,7 @@ import type { Client, Given, Heard } from './client.ts'
 import type { Operation } from './operation.ts'
 
 /** What a remote client needs from its host. */
-export interface RemotePorts {
+interface RemotePorts {
   /** Such as `http://127.0.0.1:4400`. */
   readonly url: string
   readonly token: string

@@ -190,7 +190,7 @@ function blank(session_id: string, hidden: Set<string>): Growing {
 }
 
 /** A run with the view of its session. */
-export interface FoundRun {
+interface FoundRun {
   readonly view: SessionView
   readonly run: RunView
   readonly session_id: string

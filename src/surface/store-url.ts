@@ -1,7 +1,7 @@
 import { faults } from '../faults/catalogue.ts'
 
 /** What a store URL names. */
-export type StorePlace =
+type StorePlace =
   | { readonly kind: 'memory' }
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres' }

@@ -95,7 +95,7 @@ export const consequenceShape = z.object({
 export type ConsequenceView = z.infer<typeof consequenceShape>
 
 /** One move of one contract. */
-export const transitionShape = z.object({
+const transitionShape = z.object({
   execution_id: z.string(),
   /** Per contract, from 0. */
   sequence_number: z.int().nonnegative(),
@@ -177,7 +177,7 @@ const messageShape = z.discriminatedUnion('role', [
 ])
 
 /** The statuses of a graph. */
-export const graphStatuses = ['idle', 'processing', 'suspended', 'error'] as const
+const graphStatuses = ['idle', 'processing', 'suspended', 'error'] as const
 
 /** The status of a graph. */
 export type GraphStatus = (typeof graphStatuses)[number]

@@ -45,7 +45,7 @@ const terminal = z.discriminatedUnion('status', [
 ])
 
 /** How a question can be shown. */
-export const inputKinds = ['choose_one', 'confirm', 'fill_fields', 'open_text', 'upload_files', 'risk_ack'] as const
+const inputKinds = ['choose_one', 'confirm', 'fill_fields', 'open_text', 'upload_files', 'risk_ack'] as const
 
 /** Every event of the protocol. */
 export const fcmpEvent = z.discriminatedUnion(

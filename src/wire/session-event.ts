@@ -22,7 +22,7 @@ const { output: _, ...resultOfTool } = toolKinds['tool.result'].shape
 const { interaction_kind, deadline, on_silence, digest } = interactionKinds['interaction.opened'].shape
 
 /** What an `execution_state` event says about one move of one contract (specification 001). */
-export const executionState = z.strictObject({
+const executionState = z.strictObject({
   execution_id: z.string(),
   action_summary: z.string(),
   from_status: status,
@@ -153,7 +153,7 @@ export const sessionEvent = z.discriminatedUnion('type', [
 type Told = z.infer<typeof sessionEvent>
 
 /** The name of a type of event. */
-export type SessionEventType = Told['type']
+type SessionEventType = Told['type']
 
 /** What a rune gives rise to; the stream adds where it comes from. */
 export type SessionEvent = {

@@ -13,7 +13,7 @@ export const runStatus = z.enum(stateNames(runMachine))
 const used = z.object({ tokens: z.int(), tool_calls: z.int() })
 
 /** A question that a session waits for. */
-export const waitingShape = z.object({
+const waitingShape = z.object({
   interaction_id: z.string(),
   interaction_kind: z.string(),
   prompt: z.string(),

@@ -120,7 +120,7 @@ function onceEach(warn: (message: string) => void = () => {}): (message: string)
  * the first message. Packages look for the key when they make the headers of a request. Where that cannot be asked
  * without effects, nothing is asked, and the first request tells.
  */
-export function keyProblem(model: ProviderModel): string | undefined {
+function keyProblem(model: ProviderModel): string | undefined {
   const { config } = Object(model)
   const headers = Object(config).headers
   if (typeof headers !== 'function' || headers.constructor.name === 'AsyncFunction') return undefined

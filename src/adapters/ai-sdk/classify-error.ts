@@ -103,10 +103,10 @@ export const errorTypes = {
   answer_too_long:  { retryable: false, says: 'The answer reached its limit in the middle of a call; none of its calls was made. Allow more with maxOutputTokens.' },
 } as const satisfies Record<string, ErrorType>
 
-export type ErrorTypeName = keyof typeof errorTypes
+type ErrorTypeName = keyof typeof errorTypes
 
 /** What an error says about itself, wherever in it that stands. */
-export interface Evidence {
+interface Evidence {
   /** The HTTP status, or what the provider gives in its place inside a stream. */
   readonly status: number | undefined
   /** Names, codes and types of the error and of what caused it, in lower case. */
@@ -124,7 +124,7 @@ const innerFields = ['error', 'data', 'response', 'cause', 'errors'] as const
  * Providers and their packages disagree on where an error says what it is: in a field of its own, in a parsed body, in
  * the text of a body, in a cause. Reads them all, never throws, and gives up after a few levels.
  */
-export function evidenceIn(thrown: unknown): Evidence {
+function evidenceIn(thrown: unknown): Evidence {
   const words = new Set<string>()
   const messages: string[] = []
   const statuses: number[] = []
@@ -200,7 +200,7 @@ const keys: readonly RegExp[] = [
 ]
 
 /** Some of the patterns look ahead from every word, so what they look through is bounded. No view shows more than this. */
-export const longestSearched = 8_000
+const longestSearched = 8_000
 
 export function withoutKeys(text: string): string {
   return keys.reduce((left, key) => left.replace(key, '[key]'), text.slice(0, longestSearched))

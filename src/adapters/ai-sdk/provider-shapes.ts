@@ -9,7 +9,7 @@ export interface StreamingModel extends Omit<ProviderModel, 'doStream'> {
   doStream(options: CallOptions): PromiseLike<{ readonly stream: PartStream }>
 }
 
-export interface PartStream {
+interface PartStream {
   getReader(): {
     read(): Promise<{ readonly done: boolean; readonly value?: unknown }>
     cancel(reason?: unknown): Promise<void>
@@ -28,7 +28,7 @@ export interface CallOptions {
 
 export type ProviderOptions = Readonly<Record<string, { readonly [option: string]: Json }>>
 
-export interface FunctionTool {
+interface FunctionTool {
   readonly type: 'function'
   readonly name: string
   readonly description: string

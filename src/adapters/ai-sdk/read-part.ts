@@ -132,7 +132,7 @@ type KeptPart =
  * Gathers what a provider wants to see again with an answer that calls tools: the signatures of its reasoning and of
  * its calls. Some models think less without them, some refuse to go on.
  */
-export function createStateKeeper(model: string) {
+function createStateKeeper(model: string) {
   const parts: KeptPart[] = []
   const open = new Map<string, Extract<KeptPart, { text: string }>>()
 

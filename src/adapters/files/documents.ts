@@ -10,7 +10,7 @@ import { loadPeer } from '../peer.ts'
 
 const { isMap, isNode, isScalar, parseAllDocuments, visit } = await loadPeer('yaml')
 
-export type ReadDocument = { readonly value: Json } | { readonly problem: string }
+type ReadDocument = { readonly value: Json } | { readonly problem: string }
 
 type Parsed = Exclude<ReturnType<typeof parseAllDocuments>, { empty: true }>[number]
 

@@ -36,7 +36,7 @@ export function isFolder(path: string): Promise<boolean> {
   )
 }
 
-export interface PlanFolder {
+interface PlanFolder {
   readonly files: FrozenFiles
   /** What is there and no coordination leaves behind: folders, links, bytes that are no text. */
   readonly strange: readonly string[]

@@ -3,7 +3,7 @@ import { type Culprit, culpritNow, outsideCalls } from '../../runtime/tools/culp
 /** How long the process lives on to record whose error ends it. */
 const record_ms = 5_000
 
-export interface Crash {
+interface Crash {
   readonly thrown: unknown
   readonly culprit: Culprit
 }

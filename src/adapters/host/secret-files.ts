@@ -23,7 +23,7 @@ const advice = 'Name a folder that can be written to, and that is kept, with STA
  * Makes a file that only its owner may read, and the folder around it. Of several processes that make it at once, the
  * first wins: read what is there then. It appears whole, so that no other process reads a part of it.
  */
-export function writeSecret(path: string, text: string): void {
+function writeSecret(path: string, text: string): void {
   const draft = `${path}.${randomUUID()}`
   makeFolder(dirname(path), { mode: 0o700, named: path, advice })
   try {
@@ -97,7 +97,7 @@ function tokenIn(path: string): string {
   return token
 }
 
-export interface NewKey {
+interface NewKey {
   readonly pem: string
   readonly public_key: string
 }

@@ -201,7 +201,7 @@ function bounded(tools: readonly Listed[]): readonly Listed[] {
 }
 
 /** What a person approves of a tool: its words, its arguments and what it says about itself. */
-export function definitionOf({ name, description, inputSchema, annotations }: Listed): string {
+function definitionOf({ name, description, inputSchema, annotations }: Listed): string {
   return canonicalJson(JSON.parse(JSON.stringify({ name, description, inputSchema, annotations })))
 }
 
@@ -211,7 +211,7 @@ const most = 2_000
  * The end of what a server says on its standard error. It is read for as long as the server lives, since a server whose
  * stderr is not read blocks; nothing of it is kept but what explains why it would not start.
  */
-export function hearComplaints(stderr: Stream | null): () => string {
+function hearComplaints(stderr: Stream | null): () => string {
   let heard = ''
   stderr?.on('data', (piece: Buffer) => {
     const all = `${heard}${piece}`

@@ -24,7 +24,7 @@ export async function elicit(
 }
 
 /** The server's flat schema as a form of ours. */
-export function formOf({ message, requestedSchema }: ElicitRequestFormParams): Json {
+function formOf({ message, requestedSchema }: ElicitRequestFormParams): Json {
   const { properties, required = [] } = requestedSchema
   const title = message.trim() || 'A tool needs an answer.'
   const names = Object.keys(properties)

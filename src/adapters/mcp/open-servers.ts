@@ -106,7 +106,7 @@ function descriptionOf(server_name: string, { trusted }: McpServer, given: strin
 }
 
 /** Servers may use any character; our names may not. */
-export function nameOf(server_name: string, tool_name: string): string {
+function nameOf(server_name: string, tool_name: string): string {
   return `${server_name}.${tool_name.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}`
 }
 
@@ -135,7 +135,7 @@ type Properties = Pick<Tool, 'irreversible' | 'idempotent' | 'readOnly' | 'appro
  * config trusts it, and only as far as the config lets them. Without them a tool cannot be undone, cannot be repeated
  * and needs approval. What the config declares about a tool wins.
  */
-export function propertiesOf(server: McpServer, { name, annotations = {} }: Listed): Properties {
+function propertiesOf(server: McpServer, { name, annotations = {} }: Listed): Properties {
   const believed = (hint: McpServer['relax'][number], says: boolean | undefined) =>
     server.trusted && server.relax.includes(hint) && says === true
   const declared = Object.hasOwn(server.tools, name) ? server.tools[name] : undefined
@@ -157,7 +157,7 @@ export function propertiesOf(server: McpServer, { name, annotations = {} }: List
  * in. An answer that calls itself an error is the server's own statement that the call failed: it is thrown, with the
  * server's words.
  */
-export function readResult({ content, structuredContent, isError }: CallToolResult): Json {
+function readResult({ content, structuredContent, isError }: CallToolResult): Json {
   if (isError === true) throw marked(textOf(content) || 'It failed.', 'tool')
   if (structuredContent !== undefined) return structuredContent as Json
   const isText = content.every((block) => block.type === 'text')

@@ -36,7 +36,7 @@ export const localServer = closedObject({
   ...common,
 })
 
-export const remoteServer = closedObject({
+const remoteServer = closedObject({
   url: z.url({ protocol: /^https?$/ }),
   headers: z.record(z.string(), z.string()).default({}),
   ...common,
@@ -50,7 +50,7 @@ const serverName = z
   )
 
 /** Told apart by what they have, so that a mistake is named at its field and not as "no variant fits". */
-export const mcpServer = z.unknown().transform((given, context) => {
+const mcpServer = z.unknown().transform((given, context) => {
   const shape = Object.hasOwn(Object(given), 'url') ? remoteServer : localServer
   const read = shape.safeParse(given)
   if (read.success) return read.data

@@ -4,7 +4,7 @@ import { printableJson } from '../../kernel/printable.ts'
 import { messageOf } from './failure.ts'
 
 /** The longest message that is taken from a server over HTTP; a local server has the same limit in its library. */
-export const longestMessage = 10 * 1024 * 1024
+const longestMessage = 10 * 1024 * 1024
 
 /**
  * `fetch`, with a limit on each message of the answer. A stream of events may go on for days, so its limit counts from

@@ -17,7 +17,7 @@ export interface Presence {
  * The key of a worker's session lock. The worker holds it shared, so that a new connection need not wait until the
  * server has noticed that the old one is dead. If it can be had alone, no connection of the worker is left.
  */
-export const lockOf = (worker: string) => `hashtextextended(${worker}, 0)`
+const lockOf = (worker: string) => `hashtextextended(${worker}, 0)`
 
 /**
  * The presence of a worker in the database: a session lock on a connection of its own, and its heartbeat on the same
@@ -104,7 +104,7 @@ const texts = {
 
 type Ask = Presence['query']
 
-export interface SharedAtWork extends AtWork {
+interface SharedAtWork extends AtWork {
   /** From here on this process is a worker: what it begins is recorded under its name. */
   join(worker: string, presence: Presence): void
   /** Tells the others which tools have returned. What could not be told is told the next time. */

@@ -6,7 +6,7 @@ import { readAddress } from './address.ts'
 import { Client, Pool } from './driver.ts'
 import { type StatementName, statements } from './statements.ts'
 
-export type Rows<T> = Promise<readonly T[]>
+type Rows<T> = Promise<readonly T[]>
 
 /** One connection. Statements sent without waiting travel together and are answered in order. */
 export interface Connection {

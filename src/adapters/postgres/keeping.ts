@@ -9,7 +9,7 @@ import type { Segments } from '../../runelog/segment.ts'
 import { createReader } from './reader.ts'
 import type { Transaction } from './transaction.ts'
 
-export interface KeepingPorts extends Ports, Preparing {
+interface KeepingPorts extends Ports, Preparing {
   readonly models: readonly ReadModel[]
   readonly segments: Segments | undefined
 }

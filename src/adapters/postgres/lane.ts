@@ -9,7 +9,7 @@ import { beginTransaction, type Transaction, type TransactionPorts, type Witness
 /** What PostgreSQL answers when it is asked about a transaction that it has not come to yet. */
 const invalidParameter = '22023'
 
-export interface LanePorts extends TransactionPorts {
+interface LanePorts extends TransactionPorts {
   readonly url: string
   /** How long the server may take to answer, in milliseconds. */
   readonly answer_ms?: number | undefined

@@ -6,7 +6,7 @@ export interface HeldRun {
   readonly epoch: number
 }
 
-export interface KeptLeases extends Leases {
+interface KeptLeases extends Leases {
   /** Renews what is held. Who is not among the renewed has lost its run to someone else, or has let go of it. */
   renew(): Promise<void>
   /** Lets time do nothing more. */

@@ -5,7 +5,7 @@ import { clientOptions, dropConnections, grace_ms, isSilent, usual_answer_ms } f
 import { Client } from './driver.ts'
 import { channel } from './schema.ts'
 
-export interface Listener {
+interface Listener {
   close(): Promise<void>
 }
 

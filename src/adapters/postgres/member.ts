@@ -134,7 +134,7 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
  * Does something again and again, never twice at once, `ms` after the last time
  * it ended. Returns the way to stop, which resolves when nothing is under way.
  */
-export function every(ms: number, act: () => Promise<unknown>, failed: (error: unknown) => void): () => Promise<void> {
+function every(ms: number, act: () => Promise<unknown>, failed: (error: unknown) => void): () => Promise<void> {
   let timer: NodeJS.Timeout | undefined
   let under_way: Promise<unknown> = Promise.resolve()
   let isOver = false

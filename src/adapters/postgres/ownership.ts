@@ -21,7 +21,7 @@ const folding_ms = 60_000
 /** How long one statement may take while the whole store is folded. */
 const longest_ms = 600_000
 
-export interface OwnerPorts {
+interface OwnerPorts {
   readonly url: string
   readonly store: string
   readonly patience: number

@@ -10,7 +10,7 @@ import type { Connection } from './connection.ts'
 import { readRow, type StoredModelRow } from './transaction.ts'
 
 /** Where a session is kept: its head, and what of it is in cold storage. */
-export interface Place extends Head {
+interface Place extends Head {
   readonly id: number
   readonly file: string | null
   readonly runes: number | null

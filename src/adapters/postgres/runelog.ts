@@ -41,7 +41,7 @@ export interface PostgresOptions extends RunelogOptions {
 }
 
 /** The store for several processes or machines: PostgreSQL holds them apart by row locks and unique keys. */
-export interface PostgresRunelog extends Runelog {
+interface PostgresRunelog extends Runelog {
   /** What does not follow from the log, as of one moment; others go on writing. */
   readonly damages: () => AsyncIterable<Damage>
 }

@@ -13,7 +13,7 @@ import { runMigrations } from './queue.ts'
 import { openPostgresRunelog, type PostgresOptions } from './runelog.ts'
 import { jobsSchema, sharedNumber, sharedSchema, tablesLock } from './schema.ts'
 
-export interface PostgresStore {
+interface PostgresStore {
   readonly runelog: Runelog
   readonly blobs: Blobs
   readonly shared: SharedStore
@@ -106,7 +106,7 @@ async function makeShared(pool: pg.Pool) {
 }
 
 /** In a table, as bytes: unlike text they may hold anything. */
-export function postgresBlobs(pool: pg.Pool): Blobs {
+function postgresBlobs(pool: pg.Pool): Blobs {
   return {
     async keep(text) {
       const bytes = Buffer.from(text)

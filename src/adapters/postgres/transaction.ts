@@ -263,7 +263,7 @@ const written = (key: string) => canonicalJson(key).slice(1, -1)
  * Asks the log for the contracts that were opened with the keys that batches claim, as far as they are not in cold
  * storage. The question travels with those that begin the transaction, so it costs no flight of its own.
  */
-export async function openingsOf(batches: readonly Prepared[], connection: Connection) {
+async function openingsOf(batches: readonly Prepared[], connection: Connection) {
   const keys = batches.flatMap(claimedBy).map(({ idempotency_key }) => written(idempotency_key))
   const openings = keys.length === 0 ? [] : await connection.send<Opening>('openings', keys)
 

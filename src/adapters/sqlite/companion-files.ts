@@ -28,7 +28,7 @@ export function readDoomed(text: string | undefined): Doomed | undefined {
 export const doomedProblem = 'it names files that the store did not make. Nothing is removed.'
 export const doomedDamage = () => faults.store_damaged({ what: 'meta erasing', problem: doomedProblem })
 
-export interface ErasurePorts {
+interface ErasurePorts {
   readonly reader: Reader
   readonly segments: Segments
   readonly write: GroupCommit['write']

@@ -39,7 +39,7 @@ interface Request {
   readonly reject: (reason: unknown) => void
 }
 
-export interface GroupPorts {
+interface GroupPorts {
   /** All that is decided, in one transaction. After an error it is unknown whether it is on disk. */
   readonly commit: (decide: () => readonly Step[]) => void
   /** After each commit, before anyone is answered. */

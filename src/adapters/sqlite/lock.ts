@@ -6,7 +6,7 @@ import { DatabaseSync } from './driver.ts'
 import { refuseForeign, refuseName, refuseOrphans, refuseSecondName, watchFiles } from './open-database.ts'
 
 /** The holder of a store, for the process that is refused. `address` is where a server can be asked instead. */
-export interface Holder {
+interface Holder {
   readonly pid: number
   readonly address: string | null
 }
@@ -151,7 +151,7 @@ const unnamed: Holder = { pid: 0, address: null }
  * Between taking the lock and writing its name a holder is nameless for a moment; then there is no one to name.
  * Commands send their token to the address, so it counts only if it is on this machine and its process lives.
  */
-export function readHolder(path: string): Holder {
+function readHolder(path: string): Holder {
   try {
     const { pid, address } = JSON.parse(readFileSync(`${path}.lock`, 'utf8')) as Partial<Record<keyof Holder, unknown>>
     if (typeof pid !== 'number' || !isAlive(pid)) return unnamed

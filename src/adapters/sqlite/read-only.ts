@@ -14,7 +14,7 @@ import type { SqliteRunelog } from './runelog.ts'
 import { shadow } from './schema.ts'
 import { createWriter, prepareStatements } from './statements.ts'
 
-export type ReadOnlyRunelog = Runelog & Pick<SqliteRunelog, 'strays'>
+type ReadOnlyRunelog = Runelog & Pick<SqliteRunelog, 'strays'>
 
 /**
  * A store for commands that only look. It works without write access and on a full disk: rows that a killed process had

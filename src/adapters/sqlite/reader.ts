@@ -180,7 +180,7 @@ function chained(records: readonly StoredRecord[], earlier: string, backward: bo
 const lastCharacter = '\u{10ffff}'
 
 /** Rows without a `sort` come first, which is also how SQLite orders them. */
-export function rowsQuery(
+function rowsQuery(
   { name }: Pick<ReadModel, 'name'>,
   query: ModelQuery,
 ): { readonly sql: string; readonly values: readonly Value[] } {

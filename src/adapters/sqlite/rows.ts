@@ -27,9 +27,9 @@ export function createCache<V>(limit: number) {
   }
 }
 
-export type Cache<V> = ReturnType<typeof createCache<V>>
+type Cache<V> = ReturnType<typeof createCache<V>>
 
-export interface Rows {
+interface Rows {
   /** A row as of the last commit, or as it will be after the appends that are ahead in the queue. */
   readonly look: Look
   /** Takes over what a batch changes. It is part of the commit that holds the runes of the batch: it follows from them. */
@@ -123,7 +123,7 @@ interface Behind {
   readonly isStored: boolean
 }
 
-export interface FoldingPorts {
+interface FoldingPorts {
   readonly reader: Reader
   readonly rows: Rows
   readonly models: readonly ReadModel[]

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import type { FoundSession, WordQuery } from '../../runelog/words.ts'
 import type { Answered, Asked } from './search-thread.ts'
 
-export interface Search {
+interface Search {
   find(query: WordQuery): Promise<readonly FoundSession[]>
   close(): Promise<void>
 }

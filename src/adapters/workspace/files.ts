@@ -137,7 +137,7 @@ const problems: Readonly<Record<string, string>> = {
  * Does work on a path that a model named. Errors of the system name real paths of this machine, so the model is told
  * the path that it named, and what is wrong with it.
  */
-export async function reaching<T>(given: string, work: () => Promise<T>): Promise<T> {
+async function reaching<T>(given: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -88,7 +88,7 @@ function execute(cwd: string, words: readonly string[], most: number, context: T
 }
 
 /** The program and arguments that start a command with nothing but what it needs. */
-export type Sandbox = (command: string) => readonly string[]
+type Sandbox = (command: string) => readonly string[]
 
 /** Whatever a command starts ends with it, sees no other process, and shares no memory with one. */
 const namespaces = ['--mount', '--pid', '--ipc', '--uts', '--fork', '--kill-child', '--mount-proc']
@@ -123,7 +123,7 @@ grep -q '^NoNewPrivs:.1$' /proc/self/status && grep -q '^CapEff:.0*$' /proc/self
  * Finds a way to run commands here without privileges, and tries it. As the superuser a command runs as the owner of
  * the workspace; as another user it keeps that user. Refused where neither namespaces nor user namespaces may be made.
  */
-export function openSandbox(folder: string, network: boolean): Sandbox {
+function openSandbox(folder: string, network: boolean): Sandbox {
   const ways = waysHere(folder)
   let problem = ''
   for (const way of ways) {

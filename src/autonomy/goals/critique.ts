@@ -92,7 +92,7 @@ export function latestTasks(goal: GoalView): ReadonlyMap<string, TaskView> {
   return new Map(currentTasks(goal).map((task) => [task.planned.key, task]))
 }
 
-export type Verdict =
+type Verdict =
   | { readonly verdict: 'passed' }
   | { readonly verdict: 'retry'; readonly tasks: readonly PlannedTask[] }
   | { readonly verdict: 'replan' }

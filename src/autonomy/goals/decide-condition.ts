@@ -160,7 +160,7 @@ function readVerdict(written: string): { holds: boolean | null; reason: string }
  * What the rule of a condition can see: every work task before its own, and the one that it stands in for. All of them
  * are over by then, so the rule has the same answer whenever it is evaluated.
  */
-export function contextOf(
+function contextOf(
   tasks: readonly { readonly planned: PlannedTask }[],
   { depends_on, instead_of }: PlannedTask,
   outcomeOf: (task_id: string) => Outcome,

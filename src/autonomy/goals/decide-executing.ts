@@ -76,7 +76,7 @@ function whyBlocked(tasks: readonly TaskFacts[], states: Schedule['states'], ses
 }
 
 /** What the session knows about a task of a goal. */
-export function factsOf(state: SessionState, task: TaskView, ids: GoalIds): TaskFacts {
+function factsOf(state: SessionState, task: TaskView, ids: GoalIds): TaskFacts {
   const { planned, state: at, run_ids, interaction_id, condition } = task
   const run = state.runs.get(run_ids.at(-1) ?? '')
   return {

@@ -24,7 +24,7 @@ export interface DraftGiven {
 }
 
 /** A rule that is to be evaluated, and what it can see. */
-export interface Evaluation {
+interface Evaluation {
   readonly rule: string
   readonly context: ConditionContext
 }

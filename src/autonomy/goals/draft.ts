@@ -92,7 +92,7 @@ const callersDraft = closedObject({
 
 export type PlanDraft = z.output<typeof callersDraft>
 
-export type ReadDraft = { readonly draft: PlanDraft } | { readonly intent: Json } | { readonly problem: string }
+type ReadDraft = { readonly draft: PlanDraft } | { readonly intent: Json } | { readonly problem: string }
 
 /**
  * Reads what a caller gave or a planner wrote. A caller may give a whole intent. A planner drafts: the objective, the

@@ -25,7 +25,7 @@ export interface Driver {
   stop(): Promise<void>
 }
 
-export interface Told {
+interface Told {
   /** Something was recorded, or is being done outside. */
   stepped(): void
   /** The goal is over, and so is everyone who worked for it. */

@@ -5,7 +5,7 @@ import { budget } from '../../runes/kinds/agent.ts'
 import { closedObject } from '../../runtime/shape-problems.ts'
 
 /** What a goal may spend, everyone who works for it included. Time counts from the moment it was set. */
-export const goalBudget = closedObject({
+const goalBudget = closedObject({
   tokens: z.int().nonnegative().optional(),
   tool_calls: z.int().nonnegative().optional(),
   wall_time_ms: z.int().positive().optional(),

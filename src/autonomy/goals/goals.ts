@@ -26,7 +26,7 @@ import { type GoalReport, isAtWork, isQuestion, reportOf, type WaitReport, waits
 import { type GoalSet, type GoalSubmission, setGoal } from './set-goal.ts'
 import { endPlans, stopGoal } from './stop-goal.ts'
 
-export interface Decision {
+interface Decision {
   /**
    * What is decided: a review by its gate, a condition by its task. Without it, the plan; a rejection without it means
    * the only review that is open.
@@ -37,7 +37,7 @@ export interface Decision {
   readonly idempotency_key?: string
 }
 
-export interface Rejection extends Decision {
+interface Rejection extends Decision {
   /** A plan to judge instead of the one that is rejected. */
   readonly plan?: Json
 }
@@ -68,7 +68,7 @@ export interface Goals {
   result(goal_id: string): Promise<GoalReport>
 }
 
-export interface GoalLoop extends Goals {
+interface GoalLoop extends Goals {
   /** Takes up every goal that is under way. */
   begin(): Promise<void>
   /** Gives up the goals of a session that is being closed. */

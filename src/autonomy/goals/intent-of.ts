@@ -15,7 +15,7 @@ import { asJson } from '../../kernel/json.ts'
 import type { PlanDraft } from './draft.ts'
 import type { GoalConfig } from './goal-config.ts'
 
-export interface Drafting {
+interface Drafting {
   readonly goal_id: string
   readonly goal: string
   readonly draft: number
@@ -25,7 +25,7 @@ export interface Drafting {
 }
 
 /** What the goal allows its plan: how it may ask, and what it may spend. */
-export type Bounds = Pick<ExecutionIntent, 'interaction' | 'budgets'>
+type Bounds = Pick<ExecutionIntent, 'interaction' | 'budgets'>
 
 const widest = { max_files: 500, max_commits: 50, max_tokens: 2_000_000, max_cost_usd: 10_000 }
 
@@ -46,7 +46,7 @@ export function boundsOf({ mode, question_budget, budget }: GoalConfig, used: Sp
   }
 }
 
-export type Spent = { readonly tokens?: number; readonly cost_usd?: number }
+type Spent = { readonly tokens?: number; readonly cost_usd?: number }
 
 /** Where a whole intent goes beyond its goal. It is read as it is taken in: sealed, so it is refused and not changed. */
 export function beyondGoal(taken_in: Json, { interaction, budgets }: Bounds): string[] {

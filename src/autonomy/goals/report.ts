@@ -60,7 +60,7 @@ export interface TaskReport {
   readonly result: Json
 }
 
-export interface ConditionReport {
+interface ConditionReport {
   readonly text: string
   /** Null: it is not decided yet, or could not be decided. */
   readonly holds: boolean | null

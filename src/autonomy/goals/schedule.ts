@@ -14,7 +14,7 @@ export interface TaskFacts {
   readonly condition: ConditionFacts | null
 }
 
-export interface ConditionFacts {
+interface ConditionFacts {
   /** Null: nothing is decided yet. */
   readonly decided: { readonly holds: boolean | null; readonly reason: string } | null
   /** Who is being asked. Null: no question is open. */
@@ -35,7 +35,7 @@ export interface QuestionFacts {
   readonly reason: string
 }
 
-export interface Limits {
+interface Limits {
   readonly max_parallel: number
   readonly per_agent: Readonly<Record<string, number>>
   /** The session takes turns; while it is paused or suspended nothing is given out. */

@@ -8,7 +8,7 @@ import type { PlannedTask } from '../../observation/goal-state.ts'
 export type Standing = 'met' | 'lost' | 'void' | 'open'
 
 /** A task as far as it matters to others. `holds` is what was decided about its condition; without a condition it is null. */
-export interface Placed {
+interface Placed {
   readonly planned: PlannedTask
   readonly holds: boolean | null
 }

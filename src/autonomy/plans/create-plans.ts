@@ -229,7 +229,7 @@ function whatCameFirst(closed: { readonly state?: string; readonly by?: string }
 }
 
 /** Answers are refused before they are recorded: what is on record can always be taken. */
-export const checkPack: Beside['checkPack'] = (request, reply) => {
+const checkPack: Beside['checkPack'] = (request, reply) => {
   const asked = (request as { question_pack?: Json }).question_pack
   const pack = questionPack.safeParse(asked)
   if (!pack.success)

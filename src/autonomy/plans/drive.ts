@@ -128,7 +128,7 @@ async function isSealed({ runelog }: Engine, { received }: Recorded): Promise<bo
 }
 
 /** The move to record, with what belongs to it. */
-export interface Move {
+interface Move {
   readonly about: Concerns & { readonly coordination_id: string }
   /** After the move. */
   readonly progress: Progress
@@ -140,7 +140,7 @@ export interface Move {
 }
 
 /** Puts the last move of a coordination into a batch, and what belongs to it: the question, the alert, the files. */
-export function recordMove(batch: Batch, move: Move, sha256: Sha256): { readonly deadline: Deadline | null } {
+function recordMove(batch: Batch, move: Move, sha256: Sha256): { readonly deadline: Deadline | null } {
   const { about, progress, duration_ms } = move
   const entry = progress.entries.at(-1)
   if (entry === undefined) throw new Error('A move has an entry on the tape.')
@@ -165,7 +165,7 @@ export function recordMove(batch: Batch, move: Move, sha256: Sha256): { readonly
 }
 
 /** When open questions expire. */
-export interface Deadline {
+interface Deadline {
   readonly interaction_id: string
   readonly at: number
 }

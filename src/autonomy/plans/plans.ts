@@ -77,7 +77,7 @@ export interface PlanAnswer {
 }
 
 /** Which plans to list. */
-export interface PlanQuery {
+interface PlanQuery {
   readonly state?: CoordinationState
   readonly limit?: number
   /** Goes on after this one. */

@@ -8,7 +8,7 @@ import type { CoordinationState } from '../../machines/coordination.ts'
 import { columns, safeLine } from './text.ts'
 
 /** What there is to say about where a plan stands. */
-export interface PlanStory {
+interface PlanStory {
   readonly state: CoordinationState
   readonly run_id: string
   readonly decisions: readonly RuleDecision[]

@@ -9,7 +9,7 @@ import { clockTime, columns, fullTime, type Paint, safe, safeLine } from './text
 type Answer<O extends { run(...given: never[]): Promise<unknown> }> = Awaited<ReturnType<O['run']>>
 
 /** All that is known of one execution: its contract, what it did to the world, and its moves. */
-export interface Execution {
+interface Execution {
   readonly snapshot: Answer<typeof getSnapshot>
   readonly consequence: Answer<typeof getConsequence>
   readonly transitions: Answer<typeof getTransitions>['transitions']
@@ -74,7 +74,7 @@ function section(title: string, executions: readonly ExecutionSnapshot[]): reado
 }
 
 /** A run as `show` gets it. */
-export type RunCard = Awaited<ReturnType<typeof getRun.run>>
+type RunCard = Awaited<ReturnType<typeof getRun.run>>
 
 /** A run: status, times, result, costs. */
 export function runLines(run: RunCard, paint: Paint): readonly string[] {

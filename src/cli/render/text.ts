@@ -15,7 +15,7 @@ export interface Paint {
 const codes = { strong: [1, 22], faint: [2, 22], good: [32, 39], bad: [31, 39], warn: [33, 39] } as const
 
 /** Every code that this program prints, in one group. */
-export const colourCodes = new RegExp(`(\\u001b\\[(?:${Object.values(codes).flat().join('|')})m)`)
+const colourCodes = new RegExp(`(\\u001b\\[(?:${Object.values(codes).flat().join('|')})m)`)
 
 /** Colours if the terminal has them, else plain text. */
 export function paintFor(hasColor: boolean): Paint {

@@ -13,7 +13,7 @@ export interface Viewer {
 }
 
 /** How much a viewer shows. */
-export type Detail = 'text' | 'story' | 'events' | 'json'
+type Detail = 'text' | 'story' | 'events' | 'json'
 
 /**
  * Streams the agent's text to standard output, so that it can be redirected to a file. Everything else goes to standard

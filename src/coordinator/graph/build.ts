@@ -169,19 +169,19 @@ function nodeOfStep(step_id: string, { placed }: Shape): string[] {
 }
 
 /** A step keeps its node ids from draft to final: they carry its number in the intent. */
-export function nodeIds({ step: { number } }: PlacedStep) {
+function nodeIds({ step: { number } }: PlacedStep) {
   const n = pad(number)
   return { decision: `node_decide_${n}`, gate: `node_gate_${n}`, action: `node_action_${n}` }
 }
 
 /** The node of a phase. */
-export function phaseNode({ node_id, phase, workflow_id }: PlannedPhase): GraphNode {
+function phaseNode({ node_id, phase, workflow_id }: PlannedPhase): GraphNode {
   const label = `${phase} of ${workflow_id}`
   return { node_id, node_type: 'phase', label, workflow_ref: workflow_id, phase_ref: phase }
 }
 
 /** The verdict of the rules on a step. */
-export function decisionNode(placed: PlacedStep): GraphNode {
+function decisionNode(placed: PlacedStep): GraphNode {
   const { step, decision } = placed
   return {
     node_id: nodeIds(placed).decision,
@@ -194,7 +194,7 @@ export function decisionNode(placed: PlacedStep): GraphNode {
 }
 
 /** The step itself. */
-export function actionNode(placed: PlacedStep): GraphNode {
+function actionNode(placed: PlacedStep): GraphNode {
   const { step, risk } = placed
   return {
     node_id: nodeIds(placed).action,
@@ -211,7 +211,7 @@ export function actionNode(placed: PlacedStep): GraphNode {
 }
 
 /** The review before a step. */
-export function stepGate(placed: PlacedStep): GraphNode {
+function stepGate(placed: PlacedStep): GraphNode {
   return {
     node_id: nodeIds(placed).gate,
     node_type: 'review_gate',
@@ -222,7 +222,7 @@ export function stepGate(placed: PlacedStep): GraphNode {
 }
 
 /** The review that the intent requires before a phase, or at the end. */
-export function categoryGate(category: ReviewCategory, { phase, workflow_id }: PlannedPhase): GraphNode {
+function categoryGate(category: ReviewCategory, { phase, workflow_id }: PlannedPhase): GraphNode {
   return {
     node_id: `node_review_${category}`,
     node_type: 'review_gate',
@@ -235,7 +235,7 @@ export function categoryGate(category: ReviewCategory, { phase, workflow_id }: P
 }
 
 /** A placeholder: it may stand in a draft and never in a final graph. */
-export function questionNode({ question_id, question_text }: Question): GraphNode {
+function questionNode({ question_id, question_text }: Question): GraphNode {
   return { node_id: `node_${question_id}`, node_type: 'question', label: question_text, question_ref: question_id }
 }
 

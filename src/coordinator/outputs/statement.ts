@@ -13,7 +13,7 @@ export const envelopeFile = 'statement.dsse.json'
 /** Times stand beside what is frozen and outside its checksums: the same input gives the same frozen bytes, at any time. */
 export const journalFile = 'journal.json'
 /** The media type of a statement. */
-export const payloadType = 'application/vnd.in-toto+json'
+const payloadType = 'application/vnd.in-toto+json'
 
 /** As much of a statement as is needed to say which file it disagrees with. */
 export const statementSubjects = z.object({

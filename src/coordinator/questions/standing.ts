@@ -66,7 +66,7 @@ function byPolicy(question: Question): Settled[] {
 }
 
 /** The inputs, the questions, and how each question is handled. */
-export interface Standing {
+interface Standing {
   readonly given: Given
   readonly governed: Governed
   readonly questions: readonly Question[]
@@ -100,11 +100,7 @@ function deniedSteps(decisions: readonly RuleDecision[]): ReadonlySet<string> {
  * The open questions of the plan, most pressing first: those of the intent, those of its commands, evidence that cannot be
  * found, and changes without a rollback.
  */
-export function uncertaintiesOf(
-  { intent, context, steps }: Given,
-  run_id: string,
-  sha256: Sha256,
-): readonly Question[] {
+function uncertaintiesOf({ intent, context, steps }: Given, run_id: string, sha256: Sha256): readonly Question[] {
   const all = steps.map(({ step_id }) => step_id)
   const evidence = new Set([
     ...intent.evidence_refs,

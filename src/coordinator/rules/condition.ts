@@ -1,7 +1,7 @@
 import type { Json } from '../../kernel/json.ts'
 
 /** The condition of a step: a rule over the results of earlier steps, or words that someone has to decide. */
-export type Condition = { readonly rule: string } | { readonly words: string }
+type Condition = { readonly rule: string } | { readonly words: string }
 
 const prefix = 'rule:'
 

@@ -72,7 +72,7 @@ export const openQuestion = z
 export type OpenQuestion = z.infer<typeof openQuestion>
 
 /** A question as it is asked. */
-export const question = z.strictObject({
+const question = z.strictObject({
   question_id: z.string().regex(/^q_[0-9a-f]{16}$/),
   key: contentId,
   type: questionType,

@@ -18,7 +18,7 @@ const versioned = {
 }
 
 /** Phases, each with a leading role and its commands. */
-export const workflow = z.strictObject({
+const workflow = z.strictObject({
   kind: z.literal('workflow'),
   ...versioned,
   phases: z
@@ -40,7 +40,7 @@ export const workflow = z.strictObject({
 })
 
 /** An agent with its roles and its model. */
-export const agent = z.strictObject({
+const agent = z.strictObject({
   kind: z.literal('agent'),
   ...versioned,
   roles: z.array(contentId).min(1),
@@ -52,7 +52,7 @@ export const agent = z.strictObject({
 })
 
 /** A command that plans may use. */
-export const command = z.strictObject({
+const command = z.strictObject({
   kind: z.literal('command'),
   ...versioned,
   effects: z.array(effect).min(1),
@@ -93,7 +93,7 @@ const ruleFile = z.strictObject({
 })
 
 /** Admitted: what its policy's annotations say stands beside it. */
-export const rule = ruleFile.extend({ severity, reason: sentence })
+const rule = ruleFile.extend({ severity, reason: sentence })
 
 /** Admitted content. */
 export const registryEntry = z.discriminatedUnion('kind', [workflow, agent, command, rule])

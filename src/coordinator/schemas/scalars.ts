@@ -10,7 +10,7 @@ export const riskLevels = ['low', 'medium', 'high', 'critical'] as const
 export const effects = ['read', 'write', 'network', 'deploy', 'security', 'data'] as const
 /** Phases of a workflow. */
 // biome-ignore format: a list of words
-export const phases = ['setup', 'analysis', 'design', 'implementation', 'validation', 'review', 'release', 'operations', 'postmortem'] as const
+const phases = ['setup', 'analysis', 'design', 'implementation', 'validation', 'review', 'release', 'operations', 'postmortem'] as const
 /** How much a plan may ask, the strictest last. */
 export const modes = ['interactive', 'semi_auto', 'full_auto'] as const
 /** Categories of review. */

@@ -3,7 +3,7 @@ import { jsonObject, jsonValue } from '../json-value.ts'
 
 const cause = z.strictObject({ message: z.string(), code: z.string().exactOptional() })
 
-export const evidence = z.strictObject({
+const evidence = z.strictObject({
   source: z.enum(['tool', 'timeout', 'cancel', 'probe', 'worker', 'definition']),
   message: z.string(),
   /** The code that the error carried, such as `ECONNRESET`. */

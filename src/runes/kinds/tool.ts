@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { jsonValue } from '../json-value.ts'
 
-export const toolResultStatuses = [
+const toolResultStatuses = [
   'success',
   'error',
   'timeout',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { jsonValue } from '../json-value.ts'
 
-export const usage = z.strictObject({
+const usage = z.strictObject({
   input_tokens: z.int().nonnegative(),
   output_tokens: z.int().nonnegative(),
   /** What it cost, where the agent has a price. */

@@ -143,7 +143,7 @@ function problemWith(agent: Agent): Problem | undefined {
 const isCount = (value: number) => Number.isSafeInteger(value) && value >= 1
 
 /** What is wrong with what an agent was given as its model, if anything, and what to pass instead. */
-export function problemWithModel(model: unknown): string | undefined {
+function problemWithModel(model: unknown): string | undefined {
   if (typeof model === 'string')
     return `Its model is the text ${JSON.stringify(model)}, but a model is an object: ${importFor(model)}. For a first try without a provider: import { scriptedModel } from 'statewright/testing'.`
   const { id, stream, specificationVersion, doStream, provider, modelId } = Object(model)

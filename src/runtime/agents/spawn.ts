@@ -7,7 +7,7 @@ import type { Engine } from '../engine.ts'
 import { subject } from '../subject.ts'
 import { readThrown, stacksOf } from '../thrown.ts'
 
-export interface Spawning {
+interface Spawning {
   readonly name: string
   readonly parent_id: string | null
   /** Instead of the one that it is declared with. */

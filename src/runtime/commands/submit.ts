@@ -240,7 +240,7 @@ function nextId(engine: Engine, state: SessionState, name: string): string {
 }
 
 /** On whose behalf a run is submitted. */
-export interface Behalf {
+interface Behalf {
   readonly actor?: Actor
   /** The call that handed the task on, and its run. */
   readonly parent?: { readonly call_id: string; readonly run_id: string } | null
@@ -273,7 +273,7 @@ export function refuseMissing(what: string, input: Json | undefined): void {
 }
 
 /** The input without secrets. A value that JSON cannot express is refused by name. */
-export async function cleanInput({ redactor }: Engine, what: string, input: Json): Promise<Json> {
+async function cleanInput({ redactor }: Engine, what: string, input: Json): Promise<Json> {
   refuseMissing(what, input)
   try {
     return (await redactor.cleanLong(input)).value

@@ -1,6 +1,6 @@
 import type { Cancel, Clock, Timers } from '../ports.ts'
 
-export interface Deadlines {
+interface Deadlines {
   add(interaction_id: string, session_id: string, at: number): void
   stop(): void
 }

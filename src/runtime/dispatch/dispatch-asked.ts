@@ -8,12 +8,12 @@ import { readThrown } from '../thrown.ts'
 import { dispatchHere } from './dispatch-here.ts'
 import type { Dispatch, DispatchPorts } from './dispatcher.ts'
 
-export interface DispatchAsked extends Dispatch {
+interface DispatchAsked extends Dispatch {
   /** Recovers what is asked for, and works on it from now on. Refused if this process lacks its agent. */
   workOn(asked: Asked): Promise<void>
 }
 
-export interface AskedPorts {
+interface AskedPorts {
   readonly assignment: Assignment
   readonly clock: Clock
   readonly timers: Timers

@@ -2,7 +2,7 @@ import type { Engine } from '../engine.ts'
 import type { Recovered } from '../recovery/recover-all.ts'
 
 /** Hands runs to workers of this process. It only wakes: the log decides whether a run may be taken. */
-export interface Dispatcher {
+interface Dispatcher {
   /**
    * Resolves when the run was looked at and its place is free again. One that is worked on already has a place: it is
    * looked at once more after that, and a job that brings it again is not kept waiting: the places of all those that

@@ -3,7 +3,7 @@ import type { Problem } from '../../kernel/problem.ts'
 import { isEmpty, valueProblem } from './field-value.ts'
 import type { EcsRequest } from './shapes.ts'
 
-export interface EcsReply {
+interface EcsReply {
   readonly action: 'approve' | 'edit' | 'reject'
   readonly data?: Readonly<Record<string, Json>> | undefined
   readonly reason?: string | undefined

@@ -48,7 +48,7 @@ function partProblems({ type, fields, displays = [] }: EcsRequest): Problem[] {
 }
 
 /** What makes the fields of a form impossible to answer: bounds that exclude everything, defaults that do not fit. */
-export function fieldProblems(fields: readonly Field[]): Problem[] {
+function fieldProblems(fields: readonly Field[]): Problem[] {
   const names = new Set<string>()
   return fields.flatMap((field, i) => {
     const found = [...oneField(field)]

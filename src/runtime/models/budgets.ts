@@ -3,7 +3,7 @@ import type { Budget } from '../../observation/session-state.ts'
 import type { FoldableRune, ReadModel, Row } from '../../runelog/read-model.ts'
 
 /** How many tool calls a session, an agent or a run has made, where someone limits that. */
-export type ToolCalls = {
+type ToolCalls = {
   readonly made: number
   /** Null where only the parent is limited. */
   readonly limit: number | null

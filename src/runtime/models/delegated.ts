@@ -1,6 +1,6 @@
 import type { ReadModel } from '../../runelog/read-model.ts'
 
-export type Delegated = { readonly session_id: string }
+type Delegated = { readonly session_id: string }
 
 /** Agents that were spawned for a task that a run handed on, until they are over. */
 export const delegated: ReadModel<Delegated> = {

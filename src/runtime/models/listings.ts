@@ -33,7 +33,7 @@ export function sessionOfListing(key: string): string {
   return key.endsWith(byAgent) ? key.slice(0, -byAgent.length) : key
 }
 
-export interface Place {
+interface Place {
   readonly state: SessionState
   /** `none` before the first run. */
   readonly status: string

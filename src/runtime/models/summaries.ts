@@ -30,7 +30,7 @@ export type Summary = {
 
 export type RunAt = { readonly run_id: string; readonly status: RunStatus; readonly since: number }
 
-export type Waiting = {
+type Waiting = {
   readonly interaction_id: string
   readonly interaction_kind: string
   readonly prompt: string

@@ -1,6 +1,6 @@
 import type { ReadModel } from '../../runelog/read-model.ts'
 
-export type WaitingRun = { readonly agent: string; readonly session_id: string }
+type WaitingRun = { readonly agent: string; readonly session_id: string }
 
 /**
  * Which agent works on a run. Runs are listed under its name while they wait for

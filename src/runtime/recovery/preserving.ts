@@ -25,7 +25,7 @@ export interface Preserving {
   touch(state: SessionState): Promise<void>
 }
 
-export interface PreservingPorts {
+interface PreservingPorts {
   readonly isWorking: boolean
   /** Only this process parks runs. Otherwise the time decides which ones were there before. */
   readonly isAlone: boolean

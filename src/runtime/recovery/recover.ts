@@ -95,13 +95,13 @@ function whyNot(engine: Engine, run: RunView, isAlone: boolean): Unfit | undefin
 }
 
 /** Why a run cannot be continued. */
-export interface Unfit {
+interface Unfit {
   readonly error_code: string
   readonly message: string
 }
 
 /** The run fails for good. If a worker held it, its epoch goes up: a late worker cannot add to a run that is over. */
-export function giveUp(engine: Engine, batch: Batch, run: RunView, { error_code, message }: Unfit) {
+function giveUp(engine: Engine, batch: Batch, run: RunView, { error_code, message }: Unfit) {
   const turn = batch.state.turns.get(run.turn_id ?? '')
   if (turn !== undefined) {
     const inTools = turn.state === 'tool_executing'

@@ -100,7 +100,7 @@ function versionOf(state: SessionState, subject_id: string): number {
  * the driver of the goal wakes the run again when one is free. What is
  * returned ends the time in which the run is being taken.
  */
-export function takePlace({ taking, turnedAway }: Engine, state: SessionState, run: RunView): (() => void) | undefined {
+function takePlace({ taking, turnedAway }: Engine, state: SessionState, run: RunView): (() => void) | undefined {
   const goal = state.goals.size === 0 ? undefined : goalOf(state, run.run_id)
   if (goal === undefined) return () => {}
   const { max_parallel, per_agent } = goal.config
@@ -131,7 +131,7 @@ function goalOf(state: SessionState, run_id: string): GoalView | undefined {
  * changed byte must not start it a second time. Throws `store_damaged` otherwise.
  * Who signed an erasure is for `verify` to judge; here the chain and the payloads count.
  */
-export async function proveInFlight(engine: Engine, state: SessionState, run: RunView): Promise<void> {
+async function proveInFlight(engine: Engine, state: SessionState, run: RunView): Promise<void> {
   if (!positionOf(state, run.run_id).pending.some(({ contract }) => contract === 'running')) return
   const { session_id } = state
   const verifier = createVerifier(session_id, { sha256: engine.sha256, check: () => true, trusted: undefined })

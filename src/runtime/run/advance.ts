@@ -10,7 +10,7 @@ import { type Judged, judgeCall, outdated, stepDefaults } from './judge-call.ts'
 import { settlementQuestion } from './unknown-outcome.ts'
 
 /** What the calls of a round come to, once everything that can be recorded now is in the batch. */
-export interface Advance {
+interface Advance {
   /** Calls whose effect has not come to an end. */
   readonly underWay: readonly CallView[]
   /** Calls whose effect begins as soon as the batch is committed. */

@@ -24,7 +24,7 @@ interface Purse {
 }
 
 /** What a step under way has spent that no record says yet. */
-export interface Unrecorded {
+interface Unrecorded {
   readonly tokens: number
   readonly cost_usd: number
 }
@@ -47,7 +47,7 @@ export function exhausted(engine: Engine, hold: Hold, calls: number, more = noth
 }
 
 /** How much time is left of the budget that ends first; undefined if none counts time. */
-export function timeLeft(engine: Engine, hold: Hold): number | undefined {
+function timeLeft(engine: Engine, hold: Hold): number | undefined {
   const since = Math.max(0, engine.clock.now() - hold.run.clock_at)
   let left: number | undefined
   for (const { budget, used } of pursesOf(hold)) {
@@ -97,7 +97,7 @@ function over(budget: Budget, used: Used, calls: number, since: number): BudgetS
  */
 const charactersPerToken = 4
 
-export interface CutOff {
+interface CutOff {
   /** So much more was said. */
   heard(characters: number): void
   /** Whose budget was used up in the middle of the answer, if one was. */

@@ -19,7 +19,7 @@ export interface Why {
 }
 
 /** How the calls of a run that ends are closed. */
-export interface Closing extends Why {
+interface Closing extends Why {
   readonly newInteractionId: () => string
   readonly settlementFor: (call: CallView) => Question
   readonly knownOf: (call: CallView) => Known | undefined
@@ -64,7 +64,7 @@ function leave(batch: Batch, call: CallView, how: Closing) {
   unknownLeft(batch, call, how.newInteractionId(), how.settlementFor(call))
 }
 
-export interface Settlement {
+interface Settlement {
   readonly outcome: 'happened' | 'did_not' | 'leave'
   readonly result?: Json
   readonly reason: string

@@ -8,7 +8,7 @@ import type { Batch } from '../batch.ts'
 import { aboutCall, executionOf, subject } from '../subject.ts'
 
 /** What a call came to, as `tool.result` records it. */
-export type ToolResult = Omit<Payload<'tool.result'>, 'call_id'>
+type ToolResult = Omit<Payload<'tool.result'>, 'call_id'>
 type Final = Payload<'memory.committed'>['final_status']
 
 /** Moves the contract of a call. A move that ends its waiting names the question that it waited for. */
@@ -36,7 +36,7 @@ export function succeeded(batch: Batch, call: CallView, output: Json, result: Pa
 }
 
 /** Why a call failed. */
-export interface Failure {
+interface Failure {
   readonly error: string
   readonly error_kind: string
   readonly status?: ToolResult['status']

@@ -9,7 +9,7 @@ import type { Hold } from './hold.ts'
 type Report = (thrown: unknown) => Promise<void>
 
 /** A call that may crash outside the promise of its tool. */
-export interface Crashing {
+interface Crashing {
   readonly culprit: Culprit
   /** Rejects when it crashes. */
   readonly crashed: Promise<never>

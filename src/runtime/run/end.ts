@@ -23,7 +23,7 @@ export const notBegun = { error: 'It was stopped before it began.', error_kind: 
 const nothingSaid: Cut = { partial: '' }
 
 /** Why a run fails. `spent`: whose budget ended it, and by what. */
-export interface Failure {
+interface Failure {
   readonly error_code: string
   readonly message: string
   readonly spent?: Pick<Exhausted, 'budget_of' | 'budget_spent'>
@@ -62,7 +62,7 @@ function endAgent({ hold, batch }: Step, trigger: 'crash' | 'budget_exhausted', 
 }
 
 /** The agent has nothing left to spend. */
-export async function spend(engine: Engine, hold: Hold, spent: Exhausted, cut: Cut): Promise<'over'> {
+async function spend(engine: Engine, hold: Hold, spent: Exhausted, cut: Cut): Promise<'over'> {
   const { message, budget_of, budget_spent } = spent
   const step = stepOf(engine, hold)
   interruptTurn(step, 'budget_exhausted', cut)

@@ -21,7 +21,7 @@ export type Outcome = { readonly duration_ms: number } & (
   | { readonly status: 'unknown'; readonly evidence: Evidence }
 )
 
-export interface CarryOutPorts {
+interface CarryOutPorts {
   readonly clock: Clock
   readonly timers: Timers
   readonly keepWhole: KeepWhole
@@ -216,7 +216,7 @@ function unrecordable(tool: Tool, problem: string): Bare<Outcome> {
 }
 
 /** Calls back when the time is up, and does not count the time that is spent on something else. */
-export function stopwatch(ms: number, clock: Clock, timers: Timers, onUp: () => void) {
+function stopwatch(ms: number, clock: Clock, timers: Timers, onUp: () => void) {
   let left = ms
   let since = clock.monotonic()
   let cancel: Cancel | undefined = timers.after(ms, up)

@@ -186,7 +186,7 @@ function* textsAt(
  * receives are then one value, which can be recorded, approved and hashed. With
  * a transform in between, a person would approve something else than what runs.
  */
-export function inputSchema(input: z.ZodType): { schema: Schema } | { problem: string } {
+function inputSchema(input: z.ZodType): { schema: Schema } | { problem: string } {
   if (typeof Object(Object(input)._zod).run !== 'function')
     return {
       problem: `input is ${sayValue(input)}; it must be a schema of Zod 4, such as z.object({ order: z.int() }).`,

@@ -8,7 +8,7 @@ import { readThrown } from '../thrown.ts'
 /** Stores a text that is too long for the record and says under which reference. */
 export type KeepWhole = (text: string, media_type: 'application/json' | 'text/plain') => Promise<string>
 
-export interface Limited {
+interface Limited {
   readonly output: Json
   readonly output_ref?: string
 }

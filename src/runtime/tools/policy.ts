@@ -15,7 +15,7 @@ export const permissionPolicy = z.strictObject({
 
 export type Policy = z.output<typeof permissionPolicy>
 
-export interface Verdict {
+interface Verdict {
   readonly verdict: 'run' | 'ask' | 'deny'
   readonly reason: string
   /** It needed approval, and this is who gave it beforehand. */

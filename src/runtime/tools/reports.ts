@@ -7,7 +7,7 @@ const streams = ['stdout', 'stderr', 'message'] as const
 
 export type ProgressStream = (typeof streams)[number]
 
-export interface Reports {
+interface Reports {
   add(chunk: unknown, stream: unknown): void
   /**
    * Takes nothing more. Resolves when all that was reported is passed on. Of reports that are cut, because the tool is

@@ -6,7 +6,7 @@ import type { Clock, Timers } from '../ports.ts'
 import { sayValue } from '../say-value.ts'
 import { asItIs, beginning, type Clean, isMarked, readThrown } from '../thrown.ts'
 
-export interface Usage {
+interface Usage {
   readonly input_tokens: number
   readonly output_tokens: number
   /** Where the agent has a price. */
@@ -252,7 +252,7 @@ function iteratorOf(stream: AsyncIterable<ModelEvent>): AsyncIterator<ModelEvent
  * What is wrong with an event of a stream, if anything. Checked by hand, since there may be thousands in an answer.
  * Arguments of a call and the state of a provider are read by `boundedJson`, once, where they are used.
  */
-export function eventProblem(event: ModelEvent): string | undefined {
+function eventProblem(event: ModelEvent): string | undefined {
   const given: Readonly<Record<string, unknown>> = Object(event)
   switch (given.type) {
     case 'alive':
@@ -319,7 +319,7 @@ export const streamLimits = {
 } as const
 
 /** After so many events or characters a stream lets others run: a model that never waits would hold the whole process. */
-export const perBreath = { events: 32, characters: 65_536 } as const
+const perBreath = { events: 32, characters: 65_536 } as const
 
 /** Resolves after whatever else the process has to do right now. */
-export const breathe = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
+const breathe = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))

@@ -1,12 +1,12 @@
 import type { Cancel, Timers } from '../ports.ts'
 
-export interface Pieces<C extends string> {
+interface Pieces<C extends string> {
   add(channel: C, text: string): void
   /** Hands on what is held and takes nothing more. With a channel, only what is of it: the others are recorded whole. */
   finish(only?: C): void
 }
 
-export interface CoalesceLimits {
+interface CoalesceLimits {
   readonly after_ms: number
   readonly characters: number
 }

@@ -22,7 +22,7 @@ export interface Connection {
 }
 
 /** How much one connection may hold back. */
-export interface ConnectionLimits {
+interface ConnectionLimits {
   /** How many bytes may wait for one reader. */
   readonly waiting_bytes: number
   /** How many checks in a row a reader may take nothing although something waits. */
@@ -147,7 +147,7 @@ export function createConnection(
 }
 
 /** Which bytes wait for readers. Bytes that several readers wait for are counted once, because they are kept once. */
-export interface Ledger {
+interface Ledger {
   hold(bytes: Uint8Array): void
   release(bytes: Uint8Array): void
   /** How many bytes are kept for readers. */

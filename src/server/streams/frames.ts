@@ -7,7 +7,7 @@ import type { SessionEvent } from '../../wire/session-event.ts'
 export type View = 'events' | 'events_and_runes'
 
 /** The events of a rune, and the opening of the contract that it belongs to. */
-export interface RuneEvents {
+interface RuneEvents {
   readonly events: readonly SessionEvent[]
   readonly opened: Rune<'contract.opened'> | undefined
 }

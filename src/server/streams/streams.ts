@@ -31,7 +31,7 @@ export interface StreamLimits {
 }
 
 /** The limits of a server that sets none. */
-export const usualLimits: StreamLimits = {
+const usualLimits: StreamLimits = {
   heartbeat_ms: 15_000,
   waiting_bytes: 256 * 1024,
   total_waiting_bytes: 32 * 1024 * 1024,

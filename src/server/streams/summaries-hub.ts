@@ -17,7 +17,7 @@ export interface SummariesHub {
 }
 
 /** What the stream of summaries is made of. */
-export interface SummariesPorts {
+interface SummariesPorts {
   readonly runelog: Pick<Runelog, 'row'>
   readonly now: () => number
   readonly timers: Timers

@@ -136,7 +136,7 @@ async function lookAt(backend: Backend, goal_id: string): Promise<GoalReport> {
 }
 
 /** A goal with the state of its session. Refused with `not_found` if there is none. */
-export async function goalIn({ runelog, views }: Backend, goal_id: string) {
+async function goalIn({ runelog, views }: Backend, goal_id: string) {
   const { session_id } = await subjectOf(runelog, 'goal', goal_id)
   const { state } = await views.of(session_id)
   const goal = state.goals.get(goal_id)
