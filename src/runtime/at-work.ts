@@ -1,7 +1,6 @@
 /**
- * Tools that were called and have not returned. A call may have been given up
- * long ago, by its timeout, by a cancel or by the loss of its lease: until its
- * tool returns, the tool may act. Every process that works on a store has to see
+ * Tools that were called and have not returned. A call may have been given up long ago, by its timeout, by a cancel or
+ * by the loss of its lease: until its tool returns, the tool may act. Every process that works on a store has to see
  * the same, since any of them may be told that the action did not happen.
  */
 export interface AtWork {

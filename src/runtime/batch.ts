@@ -46,9 +46,8 @@ interface Handle<N extends MachineName> {
 }
 
 /**
- * The runes of one append, in the making. This is the one place that writes a
- * status: every move asks `transition()`, from the state the subject has in the
- * log or gets earlier in the same batch.
+ * The runes of one append, in the making. This is the one place that writes a status: every move asks `transition()`,
+ * from the state the subject has in the log or gets earlier in the same batch.
  */
 export interface Batch {
   on<N extends MachineName>(subject: Subject<N>, actor: Actor): Handle<N>

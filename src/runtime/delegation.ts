@@ -19,9 +19,8 @@ import type { Tool, ToolContext } from './tools/tool.ts'
 const patience_ms = 2 ** 31 - 1
 
 /**
- * The tool through which an agent hands a task to another one. It is idempotent:
- * the id of the child's run follows from the id of the call, so that doing it
- * again after a crash finds the child where it is.
+ * The tool through which an agent hands a task to another one. It is idempotent: the id of the child's run follows from
+ * the id of the call, so that doing it again after a crash finds the child where it is.
  */
 export function delegateTool(name: string, engineOf: () => Engine): Tool {
   return tool({

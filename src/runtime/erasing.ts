@@ -1,10 +1,9 @@
 import { faults } from '../faults/catalogue.ts'
 
 /**
- * Keeps the work on a session and the erasing of something in it apart: a
- * worker has the session before its eyes as it was when it took its run, and
- * would show a model what was erased since. This is for the workers of one
- * process; a store that several share refuses by itself while others work.
+ * Keeps the work on a session and the erasing of something in it apart: a worker has the session before its eyes as it
+ * was when it took its run, and would show a model what was erased since. This is for the workers of one process; a
+ * store that several share refuses by itself while others work.
  */
 export function createErasing() {
   const atWork = new Map<string, Set<string>>()

@@ -1,15 +1,13 @@
 /**
- * Who holds which run, and until when. A lease alone proves nothing: the epoch
- * in every append decides. It only says when to stop trying, and when someone
- * else may begin.
+ * Who holds which run, and until when. A lease alone proves nothing: the epoch in every append decides. It only says
+ * when to stop trying, and when someone else may begin.
  */
 export interface Leases {
   /** Asked right before a run is taken: the moment from which its lease counts. */
   instant(): Instant
   /**
-   * Begins to hold a run under an epoch; the lease is kept alive until it is
-   * released. `since` is from before the run was taken: a process that slept
-   * meanwhile must not believe that it has all the time left.
+   * Begins to hold a run under an epoch; the lease is kept alive until it is released. `since` is from before the run
+   * was taken: a process that slept meanwhile must not believe that it has all the time left.
    */
   hold(run_id: string, epoch: number, since: Instant): Lease
 }

@@ -2,15 +2,13 @@ import type { Redactor } from '../runelog/redactor.ts'
 import { readThrown } from './thrown.ts'
 
 /**
- * The signal of a controller, with an `aborted` that looks before it answers.
- * A timer cannot be trusted for this: a process that was stopped wakes with all
- * its timers overdue, and the timer of a tool may run before ours. `look` aborts
- * the controller if it has to be. It is called on every read of `aborted`,
- * `reason` and `throwIfAborted`, so it must be cheap.
+ * The signal of a controller, with an `aborted` that looks before it answers. A timer cannot be trusted for this: a
+ * process that was stopped wakes with all its timers overdue, and the timer of a tool may run before ours. `look`
+ * aborts the controller if it has to be. It is called on every read of `aborted`, `reason` and `throwIfAborted`, so it
+ * must be cheap.
  *
- * It is a real `AbortSignal`: `fetch`, `AbortSignal.any` and event listeners take
- * it as any other. A listener hears of the abort once someone has looked, or when
- * the timer has fired.
+ * It is a real `AbortSignal`: `fetch`, `AbortSignal.any` and event listeners take it as any other. A listener hears of
+ * the abort once someone has looked, or when the timer has fired.
  */
 export function liveSignal(controller: AbortController, look: () => void): AbortSignal {
   const { signal } = controller
@@ -59,9 +57,8 @@ interface Hearing {
 }
 
 /**
- * The same signal, whose listeners may throw. Node ends the process when a
- * listener of a signal throws, and tools, probes and models may listen to ours:
- * what a listener throws is a warning about `subject`, and the abort goes on.
+ * The same signal, whose listeners may throw. Node ends the process when a listener of a signal throws, and tools,
+ * probes and models may listen to ours: what a listener throws is a warning about `subject`, and the abort goes on.
  */
 export function guardListeners(signal: AbortSignal, { warn, redactor }: Hearing, subject: object): AbortSignal {
   const tell = (thrown: unknown) => {

@@ -2,9 +2,8 @@ import type { SessionState } from '../observation/session-state.ts'
 import type { Sessions } from './session-cache.ts'
 
 /**
- * The first answer that `look` has about a session: at once, or when something
- * new was folded into it. It unsubscribes when the answer is there, when the
- * session cannot be read, or when the signal fires.
+ * The first answer that `look` has about a session: at once, or when something new was folded into it. It unsubscribes
+ * when the answer is there, when the session cannot be read, or when the signal fires.
  */
 export async function once<T>(
   sessions: Pick<Sessions, 'load' | 'listen'>,

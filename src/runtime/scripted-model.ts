@@ -79,10 +79,9 @@ interface Options {
 }
 
 /**
- * A model that plays a script. Which answer comes next follows from the
- * dialogue alone: from how many answers it has had, not counting those that
- * were cut short. So it answers the same after a restart, in any process. A
- * list that has no answer left is a model error (`script_ended`), which fails the run.
+ * A model that plays a script. Which answer comes next follows from the dialogue alone: from how many answers it has
+ * had, not counting those that were cut short. So it answers the same after a restart, in any process. A list that has
+ * no answer left is a model error (`script_ended`), which fails the run.
  */
 export function scriptedModel(script: Script, options: Options = {}): Model {
   const { pieces = 1, beforeDelta } = readOptions(script, options)
@@ -144,9 +143,8 @@ function cut(text: string, pieces: number): string[] {
 }
 
 /**
- * Counts the answers in a dialogue that grows, without starting over each time:
- * each answer remembers its number for as long as it stands in the same place.
- * Forgetting all of it would change nothing but the time it takes.
+ * Counts the answers in a dialogue that grows, without starting over each time: each answer remembers its number for as
+ * long as it stands in the same place. Forgetting all of it would change nothing but the time it takes.
  */
 function createAnswerCount(): (messages: readonly Message[]) => number {
   const known = new WeakMap<Message, { readonly index: number; readonly count: number }>()

@@ -29,8 +29,7 @@ const kept = 2_000
 const saveEvery = 4_000
 
 /**
- * Folded sessions, kept at hand. `exclusive`: no other process writes to
- * the store, so a fold stays current by itself.
+ * Folded sessions, kept at hand. `exclusive`: no other process writes to the store, so a fold stays current by itself.
  */
 export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: FoldCache = noFoldCache): Sessions {
   const states = new Map<string, SessionState>()
@@ -61,9 +60,8 @@ export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: 
   })
 
   /**
-   * One read at a time for each fold. Those who ask meanwhile share the next
-   * read, which begins after they asked; otherwise each of many listeners would
-   * read again for every change, and tell all the others.
+   * One read at a time for each fold. Those who ask meanwhile share the next read, which begins after they asked;
+   * otherwise each of many listeners would read again for every change, and tell all the others.
    */
   const reading = new WeakMap<SessionState, { readonly now: Promise<void>; next?: Promise<void> }>()
   function refresh(state: SessionState): Promise<void> {
@@ -244,9 +242,8 @@ function requested(runes: readonly Draft[], request_id: string | undefined): rea
 }
 
 /**
- * A folded session, kept so that a long one need not be folded from its first
- * rune. It is only a cache: if it cannot be read or does not fit the log, the runes
- * are folded.
+ * A folded session, kept so that a long one need not be folded from its first rune. It is only a cache: if it cannot be
+ * read or does not fit the log, the runes are folded.
  */
 export interface FoldCache {
   /** Parts that are given replace those of the same name; `head` is written last. */

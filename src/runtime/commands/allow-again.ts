@@ -7,9 +7,8 @@ import type { Engine } from '../engine.ts'
 import { saltedKey } from '../tools/policy.ts'
 
 /**
- * A person wants an irreversible action done once more although it was done.
- * The next call for the same action gets a key of its own, in any session if
- * the scope of its key is global; the one after that is refused again.
+ * A person wants an irreversible action done once more although it was done. The next call for the same action gets a
+ * key of its own, in any session if the scope of its key is global; the one after that is refused again.
  */
 export async function allowAgain(engine: Engine, execution_id: string, allowed_by: string): Promise<void> {
   const { session_id } = await subjectOf(engine.runelog, 'contract', execution_id)

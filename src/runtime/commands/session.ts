@@ -82,9 +82,8 @@ async function bringBack(engine: Engine, session_id: string, move: (batch: Batch
 }
 
 /**
- * Closes a session: nothing new begins, goals and plans come to their end, open
- * runs are cancelled, agents are terminated, the log is sealed. `settled` waits
- * until no worker holds a run.
+ * Closes a session: nothing new begins, goals and plans come to their end, open runs are cancelled, agents are
+ * terminated, the log is sealed. `settled` waits until no worker holds a run.
  */
 export async function close(
   engine: Engine,
@@ -144,9 +143,8 @@ export async function archive(engine: Engine, session_id: string): Promise<void>
 }
 
 /**
- * Resolves when the record says that no run of the session is held. Its worker
- * may be in another process, or about to learn that it has the run. A process
- * that goes down does not wait for that.
+ * Resolves when the record says that no run of the session is held. Its worker may be in another process, or about to
+ * learn that it has the run. A process that goes down does not wait for that.
  */
 async function atRest(engine: Engine, session_id: string): Promise<void> {
   const isHeld = ({ openRuns }: SessionState) => [...openRuns.values()].some((run) => run.status === 'running')

@@ -212,9 +212,8 @@ function activate(batch: Batch, state: SessionState, agent_id: string) {
 }
 
 /**
- * The agent that was named, or the one of that name in the session. One that is
- * over is replaced; one that is there for a single task of someone else, and
- * leaves with it, is not given anything more.
+ * The agent that was named, or the one of that name in the session. One that is over is replaced; one that is there for
+ * a single task of someone else, and leaves with it, is not given anything more.
  */
 function agentFor(state: SessionState, { agent: name, agent_id: named }: Submission): string | undefined {
   if (named !== undefined) {

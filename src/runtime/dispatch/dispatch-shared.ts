@@ -10,9 +10,8 @@ import type { Dispatch, DispatchPorts } from './dispatcher.ts'
 import { createDispatcher } from './dispatcher.ts'
 
 /**
- * For a store that several processes share. Jobs are recorded together with
- * the runes they follow from, so that there is nothing to tell anyone here; the
- * store's queue brings each worker what it can take.
+ * For a store that several processes share. Jobs are recorded together with the runes they follow from, so that there
+ * is nothing to tell anyone here; the store's queue brings each worker what it can take.
  */
 export function dispatchShared({ engine: engineOf, limit, drive, settled }: DispatchPorts, member: Member): Dispatch {
   // The queue brings no more than `limit` at once; here only two holds of the same run are kept apart.

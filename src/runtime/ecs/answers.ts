@@ -12,9 +12,8 @@ interface EcsReply {
 type Data = Readonly<Record<string, Json>>
 
 /**
- * Holds an answer against the fields that were asked for. A field that was left
- * out has its default; everything that is wrong is named at once. A person who
- * refuses need not fill in anything.
+ * Holds an answer against the fields that were asked for. A field that was left out has its default; everything that is
+ * wrong is named at once. A person who refuses need not fill in anything.
  */
 export function checkAnswer(
   request: EcsRequest,

@@ -12,9 +12,8 @@ type ToolCalls = {
 }
 
 /**
- * Budgets of tool calls, kept by the store itself: agents that work side by side
- * look at the same budget and would together go over it, so the append that
- * makes one call too many is refused. Only those who have a limit have a row.
+ * Budgets of tool calls, kept by the store itself: agents that work side by side look at the same budget and would
+ * together go over it, so the append that makes one call too many is refused. Only those who have a limit have a row.
  */
 export const budgets: ReadModel<ToolCalls> = {
   name: 'budgets',

@@ -1,9 +1,8 @@
 import type { FoldableRune, ReadModel } from '../../runelog/read-model.ts'
 
 /**
- * Which sessions refer to a kept output in a rune that is public. The text of
- * an output is stored once under its hash, for all producers, so the reference
- * alone does not say who may read it.
+ * Which sessions refer to a kept output in a rune that is public. The text of an output is stored once under its hash,
+ * for all producers, so the reference alone does not say who may read it.
  */
 export const outputs: ReadModel<{ event_id: number }> = {
   name: 'outputs',

@@ -3,9 +3,8 @@ import type { ReadModel } from '../../runelog/read-model.ts'
 type WaitingRun = { readonly agent: string; readonly session_id: string }
 
 /**
- * Which agent works on a run. Runs are listed under its name while they wait for
- * a person: a start finds out which agents have waiting runs without looking at
- * each run.
+ * Which agent works on a run. Runs are listed under its name while they wait for a person: a start finds out which
+ * agents have waiting runs without looking at each run.
  */
 export const waitingRuns: ReadModel<WaitingRun> = {
   name: 'waiting_runs',

@@ -3,13 +3,11 @@ import type { RunView, SessionState } from '../../observation/session-state.ts'
 import type { AbandonedRun } from '../shared-store.ts'
 
 /**
- * A start does not touch the runs that wait: there may be thousands. That a
- * waiting run outlived the restart is recorded when a command first touches
- * its session, before anything else, or the run fails there if it cannot go on.
- * A process that only gives commands recovers nothing at its start. Where it has
- * the store to itself, the session that a command touches is recovered first:
- * otherwise a cancel or a close would wait for a worker that does not exist, and
- * an answer would be accepted for a tool that is gone.
+ * A start does not touch the runs that wait: there may be thousands. That a waiting run outlived the restart is
+ * recorded when a command first touches its session, before anything else, or the run fails there if it cannot go on. A
+ * process that only gives commands recovers nothing at its start. Where it has the store to itself, the session that a
+ * command touches is recovered first: otherwise a cancel or a close would wait for a worker that does not exist, and an
+ * answer would be accepted for a tool that is gone.
  */
 export interface Preserving {
   /** This process has recovered the store. What has waited since before is due. */

@@ -23,10 +23,9 @@ const atOnce = 64
 const pageRows = 1_000
 
 /**
- * Takes up whatever the last process left: what ran is queued again, what
- * waited goes on waiting without being touched, deadlines are kept, and a session that was being
- * closed is closed. It can itself be killed anywhere: what it did is on record,
- * and the next start does the rest.
+ * Takes up whatever the last process left: what ran is queued again, what waited goes on waiting without being touched,
+ * deadlines are kept, and a session that was being closed is closed. It can itself be killed anywhere: what it did is
+ * on record, and the next start does the rest.
  */
 export async function recoverAll(
   engine: Engine,

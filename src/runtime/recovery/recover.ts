@@ -9,9 +9,8 @@ import type { AbandonedRun } from '../shared-store.ts'
 import { subject } from '../subject.ts'
 
 /**
- * A run whose worker is gone. Its epoch goes up, so that the worker cannot
- * commit should it wake, and it is queued again; the one that takes it settles
- * its open contracts before anything else. What cannot be continued fails.
+ * A run whose worker is gone. Its epoch goes up, so that the worker cannot commit should it wake, and it is queued
+ * again; the one that takes it settles its open contracts before anything else. What cannot be continued fails.
  */
 export async function requeue(engine: Engine, lost: AbandonedRun, isAlone = engine.isAlone): Promise<void> {
   const { session_id, run_id, epoch } = lost

@@ -13,9 +13,8 @@ import { subject } from '../subject.ts'
 import { type Hold, stopEverything } from './hold.ts'
 
 /**
- * Takes a queued run: raises its epoch, and opens a turn unless one is still
- * executing tools. Undefined: it is not there to be taken, and that is no error,
- * since whatever the queue delivers, and however often, the log decides.
+ * Takes a queued run: raises its epoch, and opens a turn unless one is still executing tools. Undefined: it is not
+ * there to be taken, and that is no error, since whatever the queue delivers, and however often, the log decides.
  */
 export async function take(engine: Engine, session_id: string, run_id: string): Promise<Hold | undefined> {
   if (engine.isStopping()) return undefined
@@ -94,11 +93,10 @@ function versionOf(state: SessionState, subject_id: string): number {
 }
 
 /**
- * A goal says how many of its tasks are worked on at once, in all and by each
- * agent. The scheduler gives out no more; but a task that waited for a person goes on when the answer
- * comes, and its place may be taken by then. Undefined: there is no place, and
- * the driver of the goal wakes the run again when one is free. What is
- * returned ends the time in which the run is being taken.
+ * A goal says how many of its tasks are worked on at once, in all and by each agent. The scheduler gives out no more;
+ * but a task that waited for a person goes on when the answer comes, and its place may be taken by then. Undefined:
+ * there is no place, and the driver of the goal wakes the run again when one is free. What is returned ends the time in
+ * which the run is being taken.
  */
 function takePlace({ taking, turnedAway }: Engine, state: SessionState, run: RunView): (() => void) | undefined {
   const goal = state.goals.size === 0 ? undefined : goalOf(state, run.run_id)
@@ -126,9 +124,8 @@ function goalOf(state: SessionState, run_id: string): GoalView | undefined {
 }
 
 /**
- * A run whose call was begun by a worker that is gone goes on only if its log
- * is what was recorded: whether the call may be repeated stands there, and a
- * changed byte must not start it a second time. Throws `store_damaged` otherwise.
+ * A run whose call was begun by a worker that is gone goes on only if its log is what was recorded: whether the call
+ * may be repeated stands there, and a changed byte must not start it a second time. Throws `store_damaged` otherwise.
  * Who signed an erasure is for `verify` to judge; here the chain and the payloads count.
  */
 async function proveInFlight(engine: Engine, state: SessionState, run: RunView): Promise<void> {

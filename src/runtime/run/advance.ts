@@ -30,9 +30,8 @@ interface Advance {
 }
 
 /**
- * Moves every call of a round as far as it goes without touching the world.
- * It is the same for calls that were just made and for calls that a restart
- * found: what is on record decides, and what this worker has in hand.
+ * Moves every call of a round as far as it goes without touching the world. It is the same for calls that were just
+ * made and for calls that a restart found: what is on record decides, and what this worker has in hand.
  */
 export function advance(step: Step, calls: readonly CallView[]): Advance {
   const { hold, batch } = step

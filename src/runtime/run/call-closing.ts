@@ -28,9 +28,8 @@ interface Closing extends Why {
 }
 
 /**
- * Ends every open call of a run that ends. What never began is withdrawn, what
- * is known is recorded, and what may have happened is never called off: its
- * contract goes on waiting, and the question to a person outlives the run.
+ * Ends every open call of a run that ends. What never began is withdrawn, what is known is recorded, and what may have
+ * happened is never called off: its contract goes on waiting, and the question to a person outlives the run.
  */
 export function closeCalls(batch: Batch, calls: readonly CallView[], how: Closing) {
   for (const call of calls) closeCall(batch, call, how)
@@ -85,9 +84,8 @@ export function readSettlement({ reply }: Payload<'interaction.answered'>): Sett
 }
 
 /**
- * Withdraws the open questions that no run asked and that are meant: answers to
- * them could not be acted on any more. A notice stays: that someone has seen it
- * is always worth a line.
+ * Withdraws the open questions that no run asked and that are meant: answers to them could not be acted on any more. A
+ * notice stays: that someone has seen it is always worth a line.
  */
 export function withdrawQuestions(
   batch: Batch,

@@ -24,9 +24,8 @@ export function moveContract(
 }
 
 /**
- * The rows that end a call. Each writes what the couplings demand: the tool and
- * its contract move together, there is one `tool.result`, and what happened is
- * remembered.
+ * The rows that end a call. Each writes what the couplings demand: the tool and its contract move together, there is
+ * one `tool.result`, and what happened is remembered.
  */
 export function succeeded(batch: Batch, call: CallView, output: Json, result: Partial<ToolResult>) {
   inputWithdrawn(batch, call, 'The call it was asked for is over.')

@@ -19,10 +19,9 @@ interface Crashing {
 }
 
 /**
- * Attributes errors that a tool throws where no code can catch them, such as in
- * the callback of a timer. They count as thrown by the call: what cannot be
- * undone has an unknown outcome then. If the process ends, the run is let go
- * and nothing new begins.
+ * Attributes errors that a tool throws where no code can catch them, such as in the callback of a timer. They count as
+ * thrown by the call: what cannot be undone has an unknown outcome then. If the process ends, the run is let go and
+ * nothing new begins.
  */
 export function createCrashing(engine: Engine, hold: Hold, call: CallView): Crashing {
   const { promise: crashed, reject } = Promise.withResolvers<never>()

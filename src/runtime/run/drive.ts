@@ -11,9 +11,8 @@ import { reason } from './reason.ts'
 import { recordOutcomes, work } from './round.ts'
 
 /**
- * Takes a run and works on it until it ends, waits for people, or is taken
- * away. Whatever goes wrong inside the agent ends that agent's run; what goes
- * wrong in the store stops the worker, and the record decides what comes next.
+ * Takes a run and works on it until it ends, waits for people, or is taken away. Whatever goes wrong inside the agent
+ * ends that agent's run; what goes wrong in the store stops the worker, and the record decides what comes next.
  */
 export async function drive(
   engine: Engine,
@@ -86,9 +85,8 @@ async function step(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
 }
 
 /**
- * The process goes down: what is under way may still finish, and what it came
- * to is recorded. The run goes back into the queue in good order, so that going
- * down while it waits, however often, is not taken for a worker that was lost.
+ * The process goes down: what is under way may still finish, and what it came to is recorded. The run goes back into
+ * the queue in good order, so that going down while it waits, however often, is not taken for a worker that was lost.
  */
 async function leave(engine: Engine, hold: Hold): Promise<'over'> {
   // What is known is on record before what is not known yet is waited for.

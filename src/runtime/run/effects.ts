@@ -17,9 +17,8 @@ import { outdated, whyNotRepeat } from './judge-call.ts'
 import { type Obstacle, obstacleToDidNot, patienceOf, recordReport, sayObstacle } from './unknown-outcome.ts'
 
 /**
- * Touches the world. The record that it may is committed; the lease is looked
- * at once more, right here, so that a worker that slept cannot act after
- * someone else has taken over.
+ * Touches the world. The record that it may is committed; the lease is looked at once more, right here, so that a
+ * worker that slept cannot act after someone else has taken over.
  */
 export function begin(engine: Engine, hold: Hold, call: CallView) {
   const tool = hold.definition.registry.find(call.name)
@@ -115,10 +114,9 @@ async function untilRecorded({ timers, closing }: Engine, record: () => Promise<
 }
 
 /**
- * A call that a dead worker began. What only reads or may be repeated is done
- * again; what can be asked about is asked about; everything else is unknown.
- * The flags are those of the definition that the call was made under. A tool
- * that was redefined since is neither repeated nor asked.
+ * A call that a dead worker began. What only reads or may be repeated is done again; what can be asked about is asked
+ * about; everything else is unknown. The flags are those of the definition that the call was made under. A tool that
+ * was redefined since is neither repeated nor asked.
  */
 export function probe(engine: Engine, hold: Hold, call: CallView) {
   const abort = new AbortController()

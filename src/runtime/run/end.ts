@@ -172,9 +172,8 @@ function known(hold: Hold, call: CallView): Known | undefined {
 }
 
 /**
- * Checked before each step begins: a session that may not go on, a budget that
- * is used up. An agent's own budget ends the agent, a run's ends the run, and
- * the session's suspends the session, where its runs wait in the queue.
+ * Checked before each step begins: a session that may not go on, a budget that is used up. An agent's own budget ends
+ * the agent, a run's ends the run, and the session's suspends the session, where its runs wait in the queue.
  */
 export async function stopBefore(engine: Engine, hold: Hold, calls: number, cut: Cut): Promise<'over' | undefined> {
   const { session_id, subjects } = hold.state

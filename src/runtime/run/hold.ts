@@ -73,11 +73,10 @@ export function stepOf(engine: Engine, hold: Hold): Step {
 }
 
 /**
- * Records under the fence: an append of a worker that lost its run cannot
- * commit. One that moves the run itself also expects that nothing was asked of
- * it meanwhile: a request is obeyed before the run ends or waits. The session,
- * too, moves only from where it was seen: others may be about to suspend it.
- * So does what rests on a question being open: its answer may be on the way.
+ * Records under the fence: an append of a worker that lost its run cannot commit. One that moves the run itself also
+ * expects that nothing was asked of it meanwhile: a request is obeyed before the run ends or waits. The session, too,
+ * moves only from where it was seen: others may be about to suspend it. So does what rests on a question being open:
+ * its answer may be on the way.
  */
 export async function commit(engine: Engine, hold: Hold, batch: Batch): Promise<readonly Rune[]> {
   const { run_id } = hold.run

@@ -63,9 +63,8 @@ export async function receive(
 }
 
 /**
- * Records the calls of an answer, each with its contract, and in the same
- * append begins what may begin: a plain step costs two commits, this one and
- * the one that holds its result.
+ * Records the calls of an answer, each with its contract, and in the same append begins what may begin: a plain step
+ * costs two commits, this one and the one that holds its result.
  */
 async function receivePlanned(
   engine: Engine,

@@ -16,9 +16,8 @@ import { failRun, notBegun } from './end.ts'
 import { batchFor, callsOf, commit, type Hold, heldTurn, isUnderWay, type Step, turnOf } from './hold.ts'
 
 /**
- * Carries out the calls of a round: records what is known, begins what may
- * begin, and comes back when the model can go on or when the run is over for
- * this worker.
+ * Carries out the calls of a round: records what is known, begins what may begin, and comes back when the model can go
+ * on or when the run is over for this worker.
  */
 export async function work(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
   for (;;) {
@@ -36,9 +35,8 @@ export async function work(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
 }
 
 /**
- * Advances the calls, commits what came of it, and begins what may begin. When
- * nothing is left under way, the round ends in the same append: the model goes
- * on, or the run waits for people.
+ * Advances the calls, commits what came of it, and begins what may begin. When nothing is left under way, the round
+ * ends in the same append: the model goes on, or the run waits for people.
  */
 export async function proceed(
   engine: Engine,

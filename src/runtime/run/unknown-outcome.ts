@@ -22,10 +22,9 @@ export type Obstacle =
   | { readonly obstacle: 'done' }
 
 /**
- * No timer proves that a stopped process will not act. So "it did not happen" is
- * accepted only if the tool was never called, if its worker has reported that it
- * returned, or if the store shows that the worker is gone; and in any case not
- * before the time that a tool may take is over.
+ * No timer proves that a stopped process will not act. So "it did not happen" is accepted only if the tool was never
+ * called, if its worker has reported that it returned, or if the store shows that the worker is gone; and in any case
+ * not before the time that a tool may take is over.
  */
 export async function obstacleToDidNot(engine: Engine, call: CallView): Promise<Obstacle | undefined> {
   const evidence = await engine.atWork.look(call.execution_id ?? '')

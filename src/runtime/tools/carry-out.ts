@@ -41,12 +41,10 @@ type End =
   | { readonly by: 'cancel'; readonly thrown?: unknown }
 
 /**
- * Calls a tool once and says what came of it: exactly one outcome, and never
- * later than its timeout, whatever the tool does. `context.signal` cancels: the
- * tool is told, and may still say within `cancelGraceMs` what it came to. One
- * that ignores its own signal is left behind; what it does after that, and what
- * it reports, is no longer heard. `context.progress` gets the tool's reports in
- * larger pieces, the last of them before the outcome is known.
+ * Calls a tool once and says what came of it: exactly one outcome, and never later than its timeout, whatever the tool
+ * does. `context.signal` cancels: the tool is told, and may still say within `cancelGraceMs` what it came to. One that
+ * ignores its own signal is left behind; what it does after that, and what it reports, is no longer heard.
+ * `context.progress` gets the tool's reports in larger pieces, the last of them before the outcome is known.
  */
 export async function carryOut(
   tool: Tool,
@@ -146,9 +144,8 @@ export function isGivenUp(outcome: Outcome): boolean {
 }
 
 /**
- * Whether a tool that was cancelled threw because of that. What cannot be undone
- * may have happened all the same, whatever it throws, unless it says itself that
- * it did not: to call it failed would permit it a second time.
+ * Whether a tool that was cancelled threw because of that. What cannot be undone may have happened all the same,
+ * whatever it throws, unless it says itself that it did not: to call it failed would permit it a second time.
  */
 function isOfCancel(tool: Tool, thrown: unknown, { reason }: AbortSignal): boolean {
   if (isMarked(thrown, 'did_not_happen')) return false

@@ -1,9 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 /**
- * A call whose tool is at work, or left something behind. What the tool starts
- * (timers, sockets, promises) runs in its scope: an error there that no code
- * catches is its doing.
+ * A call whose tool is at work, or left something behind. What the tool starts (timers, sockets, promises) runs in its
+ * scope: an error there that no code catches is its doing.
  */
 export interface Culprit {
   /** The ids and the name to call it by. */

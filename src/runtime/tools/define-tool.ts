@@ -113,9 +113,8 @@ function problemWith(tool: Tool): string | undefined {
 const isCount = (value: unknown) => Number.isSafeInteger(value)
 
 /**
- * Names what a tool promised when it was approved: equal digests, equal name,
- * description, arguments and declared properties. The code of `run` is not part
- * of it, since the text of a function says little about what it does.
+ * Names what a tool promised when it was approved: equal digests, equal name, description, arguments and declared
+ * properties. The code of `run` is not part of it, since the text of a function says little about what it does.
  */
 export function definitionDigest(tool: Tool, sha256: Sha256): string {
   const { name, description, irreversible, idempotent, approval, parallel } = tool

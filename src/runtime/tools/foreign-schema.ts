@@ -182,9 +182,8 @@ function* textsAt(
 /**
  * The JSON Schema of a tool's arguments, or why there is none.
  *
- * Both sides of the shape must be JSON: what the model writes and what the tool
- * receives are then one value, which can be recorded, approved and hashed. With
- * a transform in between, a person would approve something else than what runs.
+ * Both sides of the shape must be JSON: what the model writes and what the tool receives are then one value, which can
+ * be recorded, approved and hashed. With a transform in between, a person would approve something else than what runs.
  */
 function inputSchema(input: z.ZodType): { schema: Schema } | { problem: string } {
   if (typeof Object(Object(input)._zod).run !== 'function')

@@ -14,9 +14,8 @@ interface Limited {
 }
 
 /**
- * What a tool returned, as a value that can be recorded. A value that is longer
- * than the limit is shown to the model as its beginning, and the whole is kept.
- * A value beyond `jsonLimits.result` is a problem, and nothing of it is kept.
+ * What a tool returned, as a value that can be recorded. A value that is longer than the limit is shown to the model as
+ * its beginning, and the whole is kept. A value beyond `jsonLimits.result` is a problem, and nothing of it is kept.
  */
 export async function limitOutput(
   returned: unknown,

@@ -25,9 +25,8 @@ interface Verdict {
 type RunMode = 'interactive' | 'auto'
 
 /**
- * The mode read_only is a limit: only an override for a tool by its name lifts
- * it. Below it the tool or the policy may ask for approval; then either may
- * waive it; then the mode decides. A call that would be asked about is run if it was
+ * The mode read_only is a limit: only an override for a tool by its name lifts it. Below it the tool or the policy may
+ * ask for approval; then either may waive it; then the mode decides. A call that would be asked about is run if it was
  * approved beforehand, and denied in an auto run.
  */
 export function decide(policy: Policy, tool: Tool, runMode: RunMode): Verdict {
@@ -58,9 +57,8 @@ const ask = (reason: string): Verdict => ({ verdict: 'ask', reason, approved_by:
 const deny = (reason: string): Verdict => ({ verdict: 'deny', reason, approved_by: undefined })
 
 /**
- * What a person approves: this tool as it is defined now, with these arguments,
- * under this policy. It is taken again right before the effect; if any of the
- * four has changed, the approval does not cover it.
+ * What a person approves: this tool as it is defined now, with these arguments, under this policy. It is taken again
+ * right before the effect; if any of the four has changed, the approval does not cover it.
  */
 export function approvalDigest(
   what: { tool: string; definition_sha256: string; arguments: Json; policy: Policy },
@@ -83,9 +81,8 @@ export function actionOf(name: string): { service: string; method: string } {
 }
 
 /**
- * Names the action, for every attempt at it. The name of the tool
- * is part of it even when the tool has a key function: two tools may well both
- * take the order number for their key.
+ * Names the action, for every attempt at it. The name of the tool is part of it even when the tool has a key function:
+ * two tools may well both take the order number for their key.
  */
 export function idempotencyKey(tool: Pick<Tool, 'name' | 'key'>, args: Json, sha256: Sha256): string {
   const action = actionOf(tool.name)

@@ -2,12 +2,11 @@ import type { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
 
 /**
- * What a developer declares about a tool. Whether it is irreversible, may be
- * repeated, needs approval: all of that is read from here and never from what
- * a model wrote.
+ * What a developer declares about a tool. Whether it is irreversible, may be repeated, needs approval: all of that is
+ * read from here and never from what a model wrote.
  *
- * The functions are written as methods so that tools of different inputs fit
- * into one list. Only `readCall` makes arguments, and it makes them by `input`.
+ * The functions are written as methods so that tools of different inputs fit into one list. Only `readCall` makes
+ * arguments, and it makes them by `input`.
  */
 export interface Tool<I extends z.ZodType = z.ZodType> {
   readonly name: string
@@ -72,9 +71,8 @@ export interface ToolContext {
   /** Fires on timeout, on cancel, and when the lease of the worker ends. After a cancel there is `cancelGraceMs` left to end. */
   readonly signal: AbortSignal
   /**
-   * Puts a form, a confirmation or a display to a person while the tool is at
-   * work, and waits for the answer; the time does not count towards the timeout.
-   * `signal` takes the question back, and so does the end of the call.
+   * Puts a form, a confirmation or a display to a person while the tool is at work, and waits for the answer; the time
+   * does not count towards the timeout. `signal` takes the question back, and so does the end of the call.
    */
   readonly ask?: (request: Json, signal?: AbortSignal) => Promise<Asked>
   readonly progress: (chunk: string, stream?: 'stdout' | 'stderr' | 'message') => void

@@ -15,10 +15,9 @@ interface CoalesceLimits {
 const usual: CoalesceLimits = { after_ms: 250, characters: 2_048 }
 
 /**
- * Gathers small pieces of text into larger ones. They are handed on when the
- * first of them is 250 ms old, when there is enough, or when another channel
- * speaks, so that channels keep their order. Nothing is doubled or moved:
- * `offset` is where the piece begins in all that its channel said.
+ * Gathers small pieces of text into larger ones. They are handed on when the first of them is 250 ms old, when there is
+ * enough, or when another channel speaks, so that channels keep their order. Nothing is doubled or moved: `offset` is
+ * where the piece begins in all that its channel said.
  */
 export function coalesce<C extends string = 'text' | 'reasoning'>(
   timers: Timers,

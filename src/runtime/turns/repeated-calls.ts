@@ -11,9 +11,8 @@ interface Call {
 const limit = 3
 
 /**
- * Whether one of these calls was also made in each of the two answers before,
- * with nothing but results in between. `calls` are as they were read, defaults
- * filled in, since that is how the dialogue has them. Looks at the end of the
+ * Whether one of these calls was also made in each of the two answers before, with nothing but results in between.
+ * `calls` are as they were read, defaults filled in, since that is how the dialogue has them. Looks at the end of the
  * dialogue only, however long it is.
  */
 export function isRepeated(messages: readonly Message[], calls: readonly Call[], textOf: (value: Json) => string) {

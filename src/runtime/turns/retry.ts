@@ -14,10 +14,9 @@ export const usualRetries: RetryPolicy = { tries: 3, firstDelayMs: 1_000, longes
 const longestPatienceMs = 5 * 60_000
 
 /**
- * How long to wait after the given failed try, the first being 1; undefined
- * when that was the last. A provider's own wish counts if it is longer. Between
- * half and all of the wait is taken at random, and what is added to a wish is
- * less than the first wait: clients that failed together do not come back together.
+ * How long to wait after the given failed try, the first being 1; undefined when that was the last. A provider's own
+ * wish counts if it is longer. Between half and all of the wait is taken at random, and what is added to a wish is less
+ * than the first wait: clients that failed together do not come back together.
  */
 export function retryDelay(
   failed: number,
