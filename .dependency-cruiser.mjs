@@ -70,7 +70,7 @@ export default {
       from: { path: '^src/runtime/turns/' },
       to: {
         path: '^src/(runelog|runtime|observation)/',
-        pathNot: '^src/(runtime/(turns/|model|ports|thrown|say-value|written-arguments)|observation/dialogue)',
+        pathNot: '^src/(runtime/(turns/|model|ports|thrown)|observation/dialogue)',
       },
     },
     {

@@ -3,6 +3,7 @@
  * of the clients does not lie on its event loop: the real one over SQLite, a
  * bare Fastify route beside it, and a bare writer of events on raw sockets.
  */
+
 import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
@@ -14,7 +15,7 @@ import { backendOf } from '../src/app/backend.ts'
 import { createStatewright } from '../src/app/statewright.ts'
 import type { Runelog } from '../src/runelog/port.ts'
 import type { Draft } from '../src/runes/rune.ts'
-import { agent } from '../src/runtime/agents/define-agent.ts'
+import { agent } from '../src/runtime/define-agent.ts'
 import { call, say, scriptedModel } from '../src/runtime/scripted-model.ts'
 import { tool } from '../src/runtime/tools/define-tool.ts'
 import { tokenOf } from '../src/server/guard.ts'

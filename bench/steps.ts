@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { z } from 'zod'
 import { createStatewright } from '../src/app/statewright.ts'
-import { agent } from '../src/runtime/agents/define-agent.ts'
+import { agent } from '../src/runtime/define-agent.ts'
 import { call, say, scriptedModel } from '../src/runtime/scripted-model.ts'
 import { tool } from '../src/runtime/tools/define-tool.ts'
 

@@ -1,16 +1,16 @@
 import { faults } from '../faults/catalogue.ts'
 import type { Sha256 } from '../kernel/digest.ts'
+import type { Json } from '../kernel/json.ts'
+import type { Problem } from '../kernel/problem.ts'
 import type { SessionState } from '../observation/session-state.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { Redactor } from '../runelog/redactor.ts'
-import type { AgentDefinition } from './agents/define-agent.ts'
-import type { AtWork } from './at-work.ts'
-import type { Beside } from './beside.ts'
-import type { Leases } from './leases.ts'
+import type { AgentDefinition } from './define-agent.ts'
 import type { Clock, Ids, Log, Random, Timers } from './ports.ts'
 import type { Preserving } from './recovery/preserving.ts'
 import type { Sessions } from './session-cache.ts'
-import type { KeepWhole } from './tools/limit-output.ts'
+import type { AtWork, Leases } from './store.ts'
+import type { KeepWhole } from './tools/output.ts'
 import type { Policy } from './tools/policy.ts'
 
 /** What a worker works with. Everything that differs between a test and a machine room is in here. */
@@ -101,4 +101,28 @@ export function definitionOf(engine: Engine, state: SessionState, agent_id: stri
   if (definition === undefined)
     throw faults.not_found({ what: 'agent', id: agent?.agent ?? agent_id, known: [...engine.agents.keys()] })
   return definition
+}
+
+/**
+ * What lives in sessions beside runs and acts on answers of its own, such as
+ * plans. The runtime records the answers and says that they are there.
+ */
+export interface Beside {
+  /** Holds the answers to a pack of questions against the questions. What comes back is what is recorded. */
+  checkPack(request: Json, reply: Json): { readonly reply: Json } | { readonly problems: readonly Problem[] }
+  /**
+   * Something in this session was answered, or was left in the middle of its work. Resolves when it is at rest. False:
+   * this process leaves before that, and others have to take it up.
+   */
+  takeUp(session_id: string): Promise<boolean>
+  /** The session is being closed: whatever lives in it comes to an end of its own before the log is sealed. */
+  end(session_id: string, reason: string): Promise<void>
+}
+
+export const nothingBeside: Beside = {
+  checkPack: () => ({
+    problems: [{ pointer: '', problem: 'This process cannot take answers to a pack of questions.' }],
+  }),
+  takeUp: async () => true,
+  end: async () => {},
 }

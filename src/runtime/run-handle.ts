@@ -3,9 +3,9 @@ import type { Json } from '../kernel/json.ts'
 import { isTerminal } from '../kernel/machine.ts'
 import { type RunStatus, runMachine } from '../machines/run.ts'
 import type { Rune } from '../runes/rune.ts'
-import type { Stopped } from './commands/stop.ts'
-import { endedOrStuck } from './ended.ts'
+import type { Stopped } from './commands/session.ts'
 import type { EphemeralDelta } from './engine.ts'
+import { endedOrStuck } from './once.ts'
 import type { Runtime } from './runtime.ts'
 
 /** What can be heard of a run: its runes, in order and exactly once, and text that is not durable yet. */

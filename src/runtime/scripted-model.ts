@@ -3,8 +3,8 @@ import type { Json } from '../kernel/json.ts'
 import type { Message } from '../observation/dialogue.ts'
 import { askPersonName } from './ecs/shapes.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
-import { sayValue } from './say-value.ts'
 import { refuseUnknown } from './shape-problems.ts'
+import { sayValue } from './thrown.ts'
 
 /** One answer of a scripted model. */
 export interface Scripted {

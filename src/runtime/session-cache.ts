@@ -7,7 +7,7 @@ import type { Append, Recorded, Refused, Runelog } from '../runelog/port.ts'
 import { othersTurn, sliceRunes } from '../runelog/slices.ts'
 import type { Draft, Rune } from '../runes/rune.ts'
 import type { Batch } from './batch.ts'
-import { recording } from './requests.ts'
+import { recording } from './scopes.ts'
 
 export interface Sessions {
   /** The state of a session as of its last rune. The same object each time: it changes as runes are folded in. */

@@ -5,7 +5,7 @@ import type { Damage } from '../runelog/damage.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { Stray } from '../runelog/segment.ts'
 import type { Rune } from '../runes/rune.ts'
-import type { AbandonedRun } from '../runtime/shared-store.ts'
+import type { AbandonedRun } from '../runtime/store.ts'
 import type { StoreKey } from './backend.ts'
 import type { Client } from './client.ts'
 

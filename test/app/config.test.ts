@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { configProblems } from '../../src/app/config.ts'
 import { cleaning, knownSecrets } from '../../src/app/known-secrets.ts'
 import { createStatewright, type StatewrightOptions } from '../../src/app/statewright.ts'
-import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
 import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 
 const worker = agent({ role: 'worker', model: scriptedModel([say('hello')]) })

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createStatewright, type Statewright } from '../../src/app/statewright.ts'
 import { Fault } from '../../src/faults/fault.ts'
-import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
 import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 
 function planted(): never {

@@ -10,7 +10,7 @@ import {
   fcmpStream,
   transitionRecords,
 } from '../../src/entry/observation.ts'
-import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
 import { ask, call, type Scripted, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 

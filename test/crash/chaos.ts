@@ -1,7 +1,7 @@
 import type { Statewright } from '../../src/app/statewright.ts'
 import { Fault } from '../../src/faults/fault.ts'
 import type { Json } from '../../src/kernel/json.ts'
-import type { OpenInteraction } from '../../src/runtime/models/interactions.ts'
+import type { OpenInteraction } from '../../src/runtime/models/open-work.ts'
 import { ask, call, type Scripted, say, together } from '../../src/runtime/scripted-model.ts'
 import type { Dice } from '../support/dice.ts'
 import { truthAbout } from './driver.ts'

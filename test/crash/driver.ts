@@ -2,7 +2,7 @@ import type { Statewright } from '../../src/app/statewright.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { subjects } from '../../src/runelog/models.ts'
 import type { Rune } from '../../src/runes/rune.ts'
-import type { OpenInteraction } from '../../src/runtime/models/interactions.ts'
+import type { OpenInteraction } from '../../src/runtime/models/open-work.ts'
 import { answerTo, type Note, type Outside } from './outside.ts'
 import type { Role } from './plays.ts'
 

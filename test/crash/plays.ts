@@ -1,4 +1,4 @@
-import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
 import type { ModelRequest } from '../../src/runtime/model.ts'
 import { ask, breakOff, call, type Scripted, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import type { Tool } from '../../src/runtime/tools/tool.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createStatewright } from '../../src/app/statewright.ts'
-import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
 import { ask, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { note, planOf, worker } from '../scenarios/goal-cast.ts'
 import { registryIn } from '../support/goal-registry.ts'

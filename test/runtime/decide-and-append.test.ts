@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../src/app/open-store.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
 import { faults } from '../../src/faults/catalogue.ts'
-import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
 import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 
 /** A session whose pause loses its first `races` races against another writer. */

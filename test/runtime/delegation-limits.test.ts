@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { isTerminal } from '../../src/kernel/machine.ts'
 import { runMachine } from '../../src/machines/run.ts'
-import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { auditRunes } from '../support/audit-runes.ts'
 import { createWorld, type World } from '../support/world.ts'

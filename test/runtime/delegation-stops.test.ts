@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { drained } from '../../src/adapters/system/testing.ts'
 import { openStore } from '../../src/app/open-store.ts'
-import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { auditRunes } from '../support/audit-runes.ts'
 import { team } from '../support/delegating-team.ts'

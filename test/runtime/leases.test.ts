@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { leasesOfOneProcess } from '../../src/runtime/leases.ts'
+import { leasesOfOneProcess } from '../../src/runtime/store.ts'
 
 test('two leases share no signal: what listens to one would be kept for as long as the other', () => {
   const leases = leasesOfOneProcess()

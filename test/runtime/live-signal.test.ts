@@ -10,7 +10,7 @@ import { createTestClock, createTestIds } from '../../src/adapters/system/testin
 import { defaultSettings } from '../../src/app/defaults.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import { createRedactor } from '../../src/runelog/redactor.ts'
-import { agent, equip } from '../../src/runtime/agents/define-agent.ts'
+import { agent, equip } from '../../src/runtime/define-agent.ts'
 import { liveSignal } from '../../src/runtime/live-signal.ts'
 import { createRuntime } from '../../src/runtime/runtime.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'

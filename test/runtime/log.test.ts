@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
 import type { Model, ModelRequest } from '../../src/runtime/model.ts'
 import { call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'

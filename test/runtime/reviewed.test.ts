@@ -1,11 +1,12 @@
 import fc from 'fast-check'
+
 /** Interleavings that once went wrong. Each failed before its fix. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { drained } from '../../src/adapters/system/testing.ts'
 import { cleanStream } from '../../src/runelog/clean-stream.ts'
 import { createRedactor } from '../../src/runelog/redactor.ts'
-import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { auditRunes } from '../support/audit-runes.ts'

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { drained } from '../../src/adapters/system/testing.ts'
 import type { Budget } from '../../src/observation/session-state.ts'
-import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
 import type { Model, ModelEvent } from '../../src/runtime/model.ts'
 import { auditRunes } from '../support/audit-runes.ts'
 import { createWorld } from '../support/world.ts'

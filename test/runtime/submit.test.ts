@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
 import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { createWorld } from '../support/world.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { createGate, holding } from './gate.ts'
 import { counting, heldTool, on, play, refundTool } from './stage.ts'

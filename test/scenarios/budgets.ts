@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { drained } from '../../src/adapters/system/testing.ts'
-import type { Agent } from '../../src/runtime/agents/define-agent.ts'
+import type { Agent } from '../../src/runtime/define-agent.ts'
 import { call, say, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { scenario } from '../support/scenario.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { goalMachine } from '../../src/machines/goal.ts'
 import type { Rune } from '../../src/runes/rune.ts'
-import { type Agent, agent } from '../../src/runtime/agents/define-agent.ts'
+import { type Agent, agent } from '../../src/runtime/define-agent.ts'
 import type { Model, ModelRequest } from '../../src/runtime/model.ts'
 import { type Scripted, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
 import type { ModelRequest } from '../../src/runtime/model.ts'
 import { call, type Scripted, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { DidNotHappen } from '../../src/runtime/tools/tool.ts'

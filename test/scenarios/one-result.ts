@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
 import type { RunHandle } from '../../src/runtime/run-handle.ts'
 import { call, type Scripted, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { scenario } from '../support/scenario.ts'

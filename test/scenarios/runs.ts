@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { stateNames } from '../../src/kernel/machine.ts'
 import { runMachine } from '../../src/machines/run.ts'
-import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
 import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { scenario } from '../support/scenario.ts'
 import { chosen, form, formWithDefault, minute } from './props.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { heldTool, refundTool } from '../scenarios/stage.ts'
 import { createBackendWorld } from '../support/backend.ts'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { McpServerOptions } from '../../src/adapters/mcp/server-config.ts'
-import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
 import { type Scripted, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { createWorld } from './world.ts'
 

@@ -3,7 +3,7 @@ import { type FrozenFiles, freeze } from '../../src/coordinator/outputs/freeze.t
 import type { AnswerRound, CoordinationInput } from '../../src/coordinator/progress.ts'
 import type { QuestionPack } from '../../src/coordinator/schemas/questions.ts'
 import type { Json } from '../../src/kernel/json.ts'
-import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
 import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { answering, inputOf, intentOf, openQuestion, ports, rule, rulesOnly } from './coordinator.ts'
 import { createWorld, type WorldOptions } from './world.ts'

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Json } from '../../src/kernel/json.ts'
 import type { Message } from '../../src/observation/dialogue.ts'
-import { type Agent, agent } from '../../src/runtime/agents/define-agent.ts'
+import { type Agent, agent } from '../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 

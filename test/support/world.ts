@@ -6,8 +6,8 @@ import { createTestClock } from '../../src/adapters/system/testing.ts'
 import { createStatewright, type Statewright, type StatewrightOptions } from '../../src/app/statewright.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import type { Rune } from '../../src/runes/rune.ts'
-import type { Agent } from '../../src/runtime/agents/define-agent.ts'
 import type { Reply } from '../../src/runtime/commands/reply.ts'
+import type { Agent } from '../../src/runtime/define-agent.ts'
 
 export type StoreKind = 'memory' | 'sqlite'
 

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { agent } from '../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
 import { ask, breakOff, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { getSession, listSessions } from '../../src/surface/operations/sessions.ts'
 import { createBackendWorld } from '../support/backend.ts'

@@ -4,7 +4,7 @@ import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, readRegular } from '../../runelog/files.ts'
 import { long, othersTurn } from '../../runelog/slices.ts'
-import { type Blobs, sound } from '../../runtime/blobs.ts'
+import { type Blobs, sound } from '../../runtime/store.ts'
 
 const reference = /^blob_[0-9a-f]{64}$/
 

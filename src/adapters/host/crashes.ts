@@ -1,4 +1,4 @@
-import { type Culprit, culpritNow, outsideCalls } from '../../runtime/tools/culprit.ts'
+import { type Culprit, culpritNow, outsideCalls } from '../../runtime/scopes.ts'
 
 /** How long the process lives on to record whose error ends it. */
 const record_ms = 5_000

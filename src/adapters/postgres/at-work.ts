@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type pg from 'pg'
-import type { AtWork, Effect, EffectEnd, Evidence } from '../../runtime/at-work.ts'
+import type { AtWork, Effect, EffectEnd, Evidence } from '../../runtime/store.ts'
 import { clientOptions, isConnectionLost, openSocket } from './connection.ts'
 import { Client } from './driver.ts'
 

@@ -1,5 +1,5 @@
-import type { Instant, Leases } from '../../runtime/leases.ts'
 import type { Cancel, Clock, Timers } from '../../runtime/ports.ts'
+import type { Instant, Leases } from '../../runtime/store.ts'
 
 export interface HeldRun {
   readonly run_id: string

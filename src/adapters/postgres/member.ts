@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Clock, Timers } from '../../runtime/ports.ts'
-import type { Member, Tasks } from '../../runtime/shared-store.ts'
+import type { Member, Tasks } from '../../runtime/store.ts'
 import { createAtWork, createPresence, type Presence } from './at-work.ts'
 import { type Jobs, startJobs } from './jobs.ts'
 import { createLeases } from './leases.ts'

@@ -12,8 +12,8 @@ import {
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { priorities } from '../../observation/goal-state.ts'
+import { quoted } from '../../runtime/model.ts'
 import { closedObject, fieldProblems, problemSentence } from '../../runtime/shape-problems.ts'
-import { quoted } from '../../runtime/untrusted.ts'
 
 const draftTask = closedObject({
   id: contentId,

@@ -1,7 +1,7 @@
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { GoalView, PlannedTask, TaskView } from '../../observation/goal-state.ts'
-import { quoted, untrustedNotice } from '../../runtime/untrusted.ts'
+import { quoted, untrustedNotice } from '../../runtime/model.ts'
 import { latestTasks } from './critique.ts'
 import type { Input } from './inputs.ts'
 

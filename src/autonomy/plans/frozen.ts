@@ -4,9 +4,8 @@ import { type FrozenFiles, freeze } from '../../coordinator/outputs/freeze.ts'
 import type { Signer } from '../../coordinator/outputs/statement.ts'
 import type { Ports, Progress } from '../../coordinator/progress.ts'
 import { faults } from '../../faults/catalogue.ts'
-import type { Json } from '../../kernel/json.ts'
-import { asJson } from '../../kernel/json.ts'
-import type { Blobs } from '../../runtime/blobs.ts'
+import { asJson, type Json } from '../../kernel/json.ts'
+import type { Blobs } from '../../runtime/store.ts'
 import type { PlanDocuments, PlanFile } from './plans.ts'
 
 /** Of one that has ended: what is frozen. */

@@ -1,7 +1,7 @@
 import type { SignatureCheck, Signer } from '../../coordinator/outputs/statement.ts'
 import type { RuleEngine } from '../../coordinator/rules/engine.ts'
-import type { Blobs } from '../../runtime/blobs.ts'
 import type { Engine } from '../../runtime/engine.ts'
+import type { Blobs } from '../../runtime/store.ts'
 import type { Defaults } from './submission.ts'
 
 /** What plans need from the application. */

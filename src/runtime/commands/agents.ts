@@ -1,13 +1,11 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Budget, SessionState } from '../../observation/session-state.ts'
-import { prepareAgent, spawn } from '../agents/spawn.ts'
-import { type Batch, createBatch } from '../batch.ts'
+import { type Batch, createBatch, subject } from '../batch.ts'
 import { attempt } from '../decide-and-append.ts'
 import type { Engine } from '../engine.ts'
 import { failOrphans } from '../recovery/recover.ts'
-import { subject } from '../subject.ts'
-import { cancelNow } from './stop.ts'
-import { refuseOver } from './submit.ts'
+import { cancelNow } from './session.ts'
+import { prepareAgent, refuseOver, spawn } from './submit.ts'
 
 export interface Spawn {
   /** The agent that the new one works for; it ends with it and draws on its budget. */

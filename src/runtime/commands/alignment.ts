@@ -7,9 +7,8 @@ import { positionOf } from '../../observation/graph-state.ts'
 import type { CallView, InteractionView, SessionState } from '../../observation/session-state.ts'
 import { runesOf } from '../../runelog/queries.ts'
 import type { ExecutionSnapshot } from '../../wire/contract.ts'
-import type { Batch } from '../batch.ts'
+import { aboutRun, type Batch, executionOf } from '../batch.ts'
 import type { Engine } from '../engine.ts'
-import { aboutRun, executionOf } from '../subject.ts'
 
 /** What was found before a question is closed by a person, a program or a timer. */
 export interface Alignment {

@@ -1,24 +1,29 @@
+import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
+import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { isoTime } from '../../kernel/instant.ts'
 import type { Json } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
+import type { Problem } from '../../kernel/problem.ts'
 import { runMachine } from '../../machines/run.ts'
+import { contractHistories, statusOf } from '../../observation/contract.ts'
 import type { CallView, InteractionView, SessionState } from '../../observation/session-state.ts'
 import { runesOf, subjectOf } from '../../runelog/queries.ts'
+import { jsonObject, jsonValue } from '../../runes/json-value.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import type { Rune } from '../../runes/rune.ts'
-import { type Batch, createBatch } from '../batch.ts'
+import type { ExecutionSnapshot } from '../../wire/contract.ts'
+import { type Batch, createBatch, subject } from '../batch.ts'
 import { attempt, type Decision } from '../decide-and-append.ts'
+import { checkAnswer, readEcsRequest } from '../ecs/request.ts'
 import type { Engine } from '../engine.ts'
-import { expire } from '../recovery/expire.ts'
-import { takeUp } from '../recovery/take-up.ts'
-import { readSettlement } from '../run/call-closing.ts'
-import { settledDidNot, settledHappened } from '../run/call-endings.ts'
-import { obstacleToDidNot, sayObstacle } from '../run/unknown-outcome.ts'
-import { subject } from '../subject.ts'
-import { type Alignment, align } from './alignment.ts'
-import { checkReply } from './reply-shapes.ts'
+import { expire, takeUp } from '../recovery/recover.ts'
+import { settledDidNot, settledHappened } from '../run/calls.ts'
+import { obstacleToDidNot, readSettlement, sayObstacle } from '../run/closing.ts'
+import { shapeProblems } from '../shape-problems.ts'
+import { saltedKey } from '../tools/policy.ts'
+import { type Alignment, align, look, notWaiting } from './alignment.ts'
 
 /** What goes with every reply. */
 export interface ReplyOptions {
@@ -188,4 +193,100 @@ function isSame(engine: Engine, opened: Rune | undefined, first: Json, again: Js
   if (opened?.kind !== 'interaction.opened') return false
   const checked = check(engine, opened.payload.interaction_kind, opened.payload.request, again)
   return 'reply' in checked && canonicalJson(checked.reply) === canonicalJson(first)
+}
+
+/** What a person may say to each kind of interaction. */
+export const replyShapes = {
+  approval: z.strictObject({
+    decision: z.enum(['approve', 'deny']),
+    reason: z.string().optional(),
+    /** What the person saw: given, it must be the digest of what would run. */
+    digest: z.string().optional(),
+  }),
+  ecs: z.strictObject({
+    action: z.enum(['approve', 'edit', 'reject']),
+    data: jsonObject.optional(),
+    reason: z.string().optional(),
+  }),
+  question: z.strictObject({ answer: z.string().trim().min(1, 'An answer says something.') }),
+  /** A person has seen it. */
+  notice: z.strictObject({ acknowledged: z.literal(true), note: z.string().optional() }),
+  settlement: z
+    .strictObject({
+      outcome: z.enum(['happened', 'did_not', 'leave']),
+      result: jsonValue.optional(),
+      reason: z.string().optional(),
+    })
+    .refine(({ outcome, result }) => result === undefined || outcome === 'happened', {
+      path: ['result'],
+      message: 'Only what happened has a result.',
+    }),
+}
+
+export type ReplyKind = keyof typeof replyShapes
+
+type Checked = { readonly reply: Json } | { readonly problems: readonly Problem[] }
+
+/**
+ * Holds a reply against the kind of interaction and what was asked. What comes
+ * back is what is recorded: for a form, the data with its defaults filled in.
+ */
+export function checkReply(kind: ReplyKind, request: Json, reply: unknown): Checked {
+  const parsed = replyShapes[kind].safeParse(reply)
+  if (!parsed.success) return { problems: shapeProblems(parsed.error) }
+  if (kind !== 'ecs') return recordable(parsed.data)
+
+  const given = parsed.data as z.output<typeof replyShapes.ecs>
+  const asked = readEcsRequest(request)
+  if ('problem' in asked) return { problems: [{ pointer: '', problem: asked.problem }] }
+  const checked = checkAnswer(asked.request, given)
+  if ('problems' in checked) return checked
+  const { data, ...rest } = given
+  return recordable(given.action === 'reject' ? rest : { ...rest, data: checked.data })
+}
+
+/** A caller in the same process may hand over what no record can hold. */
+function recordable(reply: object): Checked {
+  const said = Object.fromEntries(Object.entries(reply).filter(([, value]) => value !== undefined))
+  const read = boundedJson(said, jsonLimits.result)
+  return 'value' in read ? { reply: read.value } : { problems: [{ pointer: '', problem: read.problem }] }
+}
+
+export interface Resumed extends Replied {
+  /** The contract as it was right before; as it is now, where the reply had been accepted before. */
+  readonly snapshot: ExecutionSnapshot
+}
+
+/**
+ * Resumes one contract with what a person answered: it is the reply to the
+ * question that the contract waits for, addressed by the contract.
+ */
+export async function resume(engine: Engine, execution_id: string, given: Reply): Promise<Resumed> {
+  const { session_id } = await subjectOf(engine.runelog, 'contract', execution_id)
+  const state = await engine.sessions.load(session_id)
+  const call = [...state.calls.values()].find((c) => c.execution_id === execution_id)
+  if (call?.contract !== 'waiting' || call.interaction_id === null) throw notWaiting(await look(engine, execution_id))
+  const replied = await reply(engine, call.interaction_id, given)
+  return { ...replied, snapshot: replied.snapshot ?? (await look(engine, execution_id)) }
+}
+
+/**
+ * A person wants an irreversible action done once more although it was done. The next call for the same action gets a
+ * key of its own, in any session if the scope of its key is global; the one after that is refused again.
+ */
+export async function allowAgain(engine: Engine, execution_id: string, allowed_by: string): Promise<void> {
+  const { session_id } = await subjectOf(engine.runelog, 'contract', execution_id)
+  const history = contractHistories(await runesOf(engine.runelog, execution_id)).get(execution_id)
+  if (history === undefined) throw faults.not_found({ what: 'contract', id: execution_id })
+  const status = statusOf(history)
+  const { idempotency_key, irreversible } = history[0].payload
+  if (!irreversible || idempotency_key === null || status !== 'completed')
+    throw faults.not_repeatable({ execution_id, status, irreversible })
+  const salted_key = saltedKey(idempotency_key, engine.ids.next('again'), engine.sha256)
+  await attempt(engine, session_id, (state) => {
+    const batch = createBatch(state, engine.clock.now())
+    const payload = { idempotency_key, salted_key, allowed_by }
+    batch.record('contract.repeat_allowed', { actor: 'human', payload }, { execution_id })
+    return { batch, answer: () => undefined }
+  })
 }

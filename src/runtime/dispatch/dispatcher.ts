@@ -1,4 +1,6 @@
+import { faults } from '../../faults/catalogue.ts'
 import type { Engine } from '../engine.ts'
+import type { Cancel, Clock, Timers } from '../ports.ts'
 import type { Recovered } from '../recovery/recover-all.ts'
 
 /** Hands runs to workers of this process. It only wakes: the log decides whether a run may be taken. */
@@ -113,4 +115,128 @@ export interface DispatchPorts {
   readonly drive: (session_id: string, run_id: string) => Promise<boolean>
   /** Resolves when this process holds no run of the session any more. */
   readonly settled: (session_id: string) => Promise<void>
+}
+
+interface Deadlines {
+  add(interaction_id: string, session_id: string, at: number): void
+  stop(): void
+}
+
+interface Due {
+  readonly interaction_id: string
+  readonly session_id: string
+  readonly at: number
+}
+
+/** A platform timer counts in 32 bits; a deadline that is further away is looked at again on the way. */
+const longest = 2 ** 31 - 1
+
+/**
+ * Every deadline there is, in one heap with one timer. A waiting session costs
+ * no timer of its own, and a deadline that was answered meanwhile does nothing.
+ */
+export function createDeadlines(
+  clock: Clock,
+  timers: Timers,
+  fire: (interaction_id: string, session_id: string) => void,
+): Deadlines {
+  const heap: Due[] = []
+  let cancel: Cancel | undefined
+  let armed = Number.POSITIVE_INFINITY
+
+  function ring() {
+    cancel = undefined
+    armed = Number.POSITIVE_INFINITY
+    const now = clock.now()
+    for (let due = heap[0]; due !== undefined && due.at <= now; due = heap[0]) {
+      pop(heap)
+      fire(due.interaction_id, due.session_id)
+    }
+    arm()
+  }
+
+  function arm() {
+    const next = heap[0]?.at
+    if (next === undefined || next >= armed) return
+    cancel?.()
+    armed = next
+    cancel = timers.after(Math.min(Math.max(0, next - clock.now()), longest), ring)
+  }
+
+  return {
+    add(interaction_id, session_id, at) {
+      push(heap, { interaction_id, session_id, at })
+      arm()
+    },
+    stop() {
+      cancel?.()
+      heap.length = 0
+    },
+  }
+}
+
+function push(heap: Due[], due: Due) {
+  let at = heap.push(due) - 1
+  while (at > 0) {
+    const parent = (at - 1) >> 1
+    if ((heap[parent] as Due).at <= due.at) break
+    heap[at] = heap[parent] as Due
+    at = parent
+  }
+  heap[at] = due
+}
+
+function pop(heap: Due[]) {
+  const last = heap.pop()
+  if (last === undefined || heap.length === 0) return
+  let at = 0
+  for (;;) {
+    let child = 2 * at + 1
+    if (child >= heap.length) break
+    const right = heap[child + 1]
+    if (right !== undefined && right.at < (heap[child] as Due).at) child++
+    if ((heap[child] as Due).at >= last.at) break
+    heap[at] = heap[child] as Due
+    at = child
+  }
+  heap[at] = last
+}
+
+/**
+ * Keeps the work on a session and the erasing of something in it apart: a worker has the session before its eyes as it
+ * was when it took its run, and would show a model what was erased since. This is for the workers of one process; a
+ * store that several share refuses by itself while others work.
+ */
+export function createErasing() {
+  const atWork = new Map<string, Set<string>>()
+  const underWay = new Map<string, Promise<void>>()
+
+  return {
+    /** Begins when nothing is being erased in the session. */
+    async work<T>(session_id: string, run_id: string, work: () => Promise<T>): Promise<T> {
+      for (let erased = underWay.get(session_id); erased !== undefined; erased = underWay.get(session_id)) await erased
+      const runs = atWork.get(session_id) ?? new Set()
+      atWork.set(session_id, runs.add(run_id))
+      try {
+        return await work()
+      } finally {
+        runs.delete(run_id)
+        if (runs.size === 0 && atWork.get(session_id) === runs) atWork.delete(session_id)
+      }
+    },
+
+    /** Refused while someone works on the session. */
+    async erase(session_id: string, work: () => Promise<void>): Promise<void> {
+      const [run_id] = atWork.get(session_id) ?? []
+      if (run_id !== undefined) throw faults.session_busy({ session_id, run_id, asked: 'redact something in it' })
+      const { promise: over, resolve } = Promise.withResolvers<void>()
+      underWay.set(session_id, over)
+      try {
+        await work()
+      } finally {
+        if (underWay.get(session_id) === over) underWay.delete(session_id)
+        resolve()
+      }
+    },
+  }
 }

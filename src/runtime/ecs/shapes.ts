@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { readDay, readInstant } from '../../kernel/instant.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { ToolDescription } from '../model.ts'
 
@@ -73,7 +74,7 @@ export const ecsInput = z.strictObject({
   context: z.record(z.string(), z.json()).optional(),
 })
 
-export type FieldType = (typeof fieldTypes)[number]
+type FieldType = (typeof fieldTypes)[number]
 
 export type Field = Omit<z.output<typeof field>, 'options' | 'label'> & {
   readonly label: string
@@ -93,4 +94,85 @@ export const askPerson: ToolDescription = {
   description:
     'Asks a person and waits for the answer, which may take days. Use type form for data that only a person has, confirmation for a decision, display to show something. Give a field a default where there is a sensible one.',
   input_schema,
+}
+
+type Check = (field: Field, value: Json) => string | undefined
+
+/** What is wrong with a value that was given for a field; undefined if it fits. One row for each type of field. */
+// biome-ignore format: tables are audited by eye, so their columns line up
+const checks: { readonly [T in FieldType]: Check } = {
+  text:        (f, v) => (typeof v === 'string' ? (oneLine(v) ?? outside(f, v.length, 'characters')) : 'It must be a text.'),
+  textarea:    (f, v) => (typeof v === 'string' ? outside(f, v.length, 'characters') : 'It must be a text.'),
+  select:      (f, v) => notAnOption(f, v),
+  radio:       (f, v) => notAnOption(f, v),
+  multiselect: (f, v) => notOptions(f, v),
+  checkbox:    (f, v) => (f.options === undefined ? notTicked(f, v) : notOptions(f, v)),
+  boolean:     (_, v) => (typeof v === 'boolean' ? undefined : 'It must be true or false.'),
+  number:      (f, v) => notANumber(f, v),
+  slider:      (f, v) => notANumber(f, v),
+  date:        (f, v) => notInTime(f, v, readDay, 'a date like 2026-02-28'),
+  datetime:    (f, v) => notInTime(f, v, readInstant, 'a moment with its offset, like 2026-02-28T10:30:00+01:00'),
+}
+
+export function valueProblem(field: Field, value: Json): string | undefined {
+  return checks[field.type](field, value)
+}
+
+/** Nothing was said: no value, or a text or a list with nothing in it. */
+export function isEmpty(value: Json | undefined): boolean {
+  return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
+}
+
+function oneLine(text: string): string | undefined {
+  return /[\r\n]/.test(text) ? 'It must be a single line.' : undefined
+}
+
+function outside({ min, max }: Field, size: number, unit: string): string | undefined {
+  const of = unit === '' ? '' : ` ${unit}`
+  if (typeof min === 'number' && size < min) return `It must be at least ${min}${of}; it is ${size}.`
+  if (typeof max === 'number' && size > max) return `It must be at most ${max}${of}; it is ${size}.`
+  return undefined
+}
+
+const valuesOf = ({ options = [] }: Field) => options.map((option) => option.value)
+
+function notAnOption(field: Field, value: Json): string | undefined {
+  const values = valuesOf(field)
+  return typeof value === 'string' && values.includes(value) ? undefined : `It must be one of ${values.join(', ')}.`
+}
+
+function notOptions(field: Field, value: Json): string | undefined {
+  const values = valuesOf(field)
+  if (!Array.isArray(value) || !value.every((v) => typeof v === 'string' && values.includes(v)))
+    return `It must be a list of any of ${values.join(', ')}.`
+  if (new Set(value).size !== value.length) return 'Each option can be chosen once.'
+  return outside(field, value.length, 'options')
+}
+
+/** A required box is consent: unticked is no answer. */
+function notTicked({ required }: Field, value: Json): string | undefined {
+  if (typeof value !== 'boolean') return 'It must be true or false.'
+  return required && !value ? 'It must be ticked.' : undefined
+}
+
+function notANumber(field: Field, value: Json): string | undefined {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return 'It must be a number.'
+  return outside(field, value, '') ?? offStep(field, value)
+}
+
+/** Steps are counted from `min`, as browsers do. 0.3 is three steps of 0.1, whatever binary fractions make of it. */
+function offStep({ step, min }: Field, value: number): string | undefined {
+  if (step === undefined) return undefined
+  const from = typeof min === 'number' ? min : 0
+  const steps = (value - from) / step
+  if (Math.abs(steps - Math.round(steps)) < 1e-9 * Math.max(1, Math.abs(steps))) return undefined
+  return `It must be ${from} and a whole number of steps of ${step}.`
+}
+
+function notInTime({ min, max }: Field, value: Json, read: (text: string) => number | undefined, shape: string) {
+  const at = typeof value === 'string' ? read(value) : undefined
+  if (at === undefined) return `It must be ${shape}.`
+  if (typeof min === 'string' && at < (read(min) ?? at)) return `It must not be before ${min}.`
+  if (typeof max === 'string' && at > (read(max) ?? at)) return `It must not be after ${max}.`
+  return undefined
 }

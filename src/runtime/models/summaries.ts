@@ -84,7 +84,7 @@ function isTold({ machine, kind, from, to }: FoldableRune): boolean {
   }
 }
 
-export function blank({ at, event_id }: FoldableRune): Summary {
+function blank({ at, event_id }: FoldableRune): Summary {
   return {
     title: null,
     agent: null,
@@ -106,11 +106,11 @@ function told(before: Summary, rune: FoldableRune): Summary {
   switch (rune.kind) {
     case 'run.submitted': {
       const title = before.title ?? titleOf(rune.payload.input)
-      return { ...moved(before, rune), title, agent: rune.payload.agent }
+      return { ...before, ...moveOf(before, rune), title, agent: rune.payload.agent }
     }
     case 'run.moved': {
       const { error_code, message = '' } = rune.payload
-      const after = moved(before, rune)
+      const after = { ...before, ...moveOf(before, rune) }
       if (rune.to !== 'failed') return after
       return { ...after, last_error: { code: error_code ?? 'FAILED', message: summary(message), at: rune.at } }
     }
@@ -154,12 +154,8 @@ function entered(before: Summary, { to, at }: FoldableRune): Summary {
   return to === before.state ? before : { ...before, state: to as SessionState, since: at }
 }
 
-function moved(before: Summary, rune: FoldableRune): Summary {
-  return { ...before, ...moveOf(before, rune) }
-}
-
 /** The runs of a session after one of them moved. */
-export function moveOf(
+function moveOf(
   before: Pick<Summary, 'open_runs'>,
   { run_id = '', to, at, kind }: FoldableRune,
 ): Pick<Summary, 'open_runs' | 'last_run'> {
@@ -181,4 +177,56 @@ function titleOf(input: Payload<'run.submitted'>['input']): string | null {
   if (input === null) return null
   const [line = ''] = summary(input).trim().split('\n', 1)
   return line === '' ? null : line
+}
+
+/** What a session is listed under: its state, the status of its most urgent run, and the agent that last got work. */
+type Listing = Pick<Summary, 'state' | 'open_runs' | 'last_run' | 'agent'>
+
+/** The key of the row that is also listed by the agent. */
+const byAgent = ':agent'
+
+/**
+ * Sessions by all that a list can be narrowed by, so that a page is read by the index however few sessions fit. Each
+ * has two rows, one of them for lists of one agent; the one that last moved, or had a run that moved, is at the end.
+ */
+export const listings: ReadModel<Listing> = {
+  name: 'listings',
+  version: 1,
+  keys: (rune) => (isListed(rune) ? [rune.session_id, `${rune.session_id}${byAgent}`] : []),
+  fold(row, rune, key) {
+    const { state, open_runs, last_run, agent } = row?.value ?? blank(rune)
+    const seen = visible(rune)
+    const after =
+      seen === undefined ? { state, open_runs, last_run, agent } : listed({ state, open_runs, last_run, agent }, seen)
+    const place = { state: after.state, status: statusOf(after) ?? 'none' }
+    const tag = key.endsWith(byAgent) ? listingTag({ ...place, agent: after.agent ?? '' }) : listingTag(place)
+    return { key, tag, sort: rune.at, value: after }
+  },
+}
+
+/** The session that a row is about. */
+export function sessionOfListing(key: string): string {
+  return key.endsWith(byAgent) ? key.slice(0, -byAgent.length) : key
+}
+
+interface Place {
+  readonly state: SessionState
+  /** `none` before the first run. */
+  readonly status: string
+  readonly agent?: string
+}
+
+export function listingTag({ state, status, agent }: Place): string {
+  return agent === undefined ? `${state}/${status}` : `${state}/${status}/${agent}`
+}
+
+function isListed({ machine, from, to }: FoldableRune): boolean {
+  return machine === 'session' || (machine === 'run' && from !== to)
+}
+
+function listed(before: Listing, rune: FoldableRune): Listing {
+  if (rune.machine === 'session') return { ...before, state: rune.to as SessionState }
+  const { open_runs, last_run } = moveOf(before, rune)
+  const agent = rune.kind === 'run.submitted' ? rune.payload.agent : before.agent
+  return { state: before.state, open_runs, last_run, agent }
 }

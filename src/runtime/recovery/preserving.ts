@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { RunView, SessionState } from '../../observation/session-state.ts'
-import type { AbandonedRun } from '../shared-store.ts'
+import type { AbandonedRun } from '../store.ts'
 
 /**
  * A start does not touch the runs that wait: there may be thousands. That a waiting run outlived the restart is

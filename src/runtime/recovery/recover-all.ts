@@ -4,11 +4,8 @@ import type { Row } from '../../runelog/read-model.ts'
 import { finishClosing } from '../commands/session.ts'
 import { withdrawOrphans } from '../delegation.ts'
 import type { Engine } from '../engine.ts'
-import { delegated } from '../models/delegated.ts'
-import { openInteractions } from '../models/interactions.ts'
-import { waitingRuns } from '../models/waiting-runs.ts'
-import { runningRuns, runsIn } from '../running-runs.ts'
-import type { AbandonedRun } from '../shared-store.ts'
+import { delegated, openInteractions, waitingRuns } from '../models/open-work.ts'
+import { type AbandonedRun, runningRuns, runsIn } from '../store.ts'
 import { preserve, requeue, rouse } from './recover.ts'
 
 export interface Recovered {

@@ -1,12 +1,16 @@
+import type { Fault } from '../../faults/fault.ts'
+import { isTerminal } from '../../kernel/machine.ts'
+import { runMachine } from '../../machines/run.ts'
 import type { RunView } from '../../observation/session-state.ts'
-import { type Batch, createBatch } from '../batch.ts'
-import { closeOpenCalls } from '../commands/stop.ts'
+import { type Batch, createBatch, subject } from '../batch.ts'
+import { align } from '../commands/alignment.ts'
+import { closeOpenCalls, stop } from '../commands/session.ts'
 import { attempt } from '../decide-and-append.ts'
 import { withdrawOrphans } from '../delegation.ts'
 import type { Engine } from '../engine.ts'
-import { inputWithdrawn } from '../run/call-endings.ts'
-import type { AbandonedRun } from '../shared-store.ts'
-import { subject } from '../subject.ts'
+import { inputWithdrawn } from '../run/calls.ts'
+import type { AbandonedRun, Member } from '../store.ts'
+import { readThrown } from '../thrown.ts'
 
 /**
  * A run whose worker is gone. Its epoch goes up, so that the worker cannot commit should it wake, and it is queued
@@ -131,4 +135,74 @@ export async function failOrphans(engine: Engine, session_id: string, agent_id: 
     }
     return { batch, answer: () => undefined }
   })
+}
+
+/**
+ * A deadline has passed. If an answer came first, there is nothing to do; of the
+ * two, one wins. Answers with the time that is left, if it has not passed yet.
+ */
+export async function expire(engine: Engine, session_id: string, interaction_id: string): Promise<number> {
+  let left = 0
+  let isBeside = false
+  let refused: Fault | undefined
+  const run_id = await attempt(engine, session_id, async (state) => {
+    left = 0
+    isBeside = false
+    refused = undefined
+    const question = state.interactions.get(interaction_id)
+    const run = question?.run_id == null ? undefined : state.runs.get(question.run_id)
+    const effect = question?.opened.on_silence
+    if (question?.state !== 'open' || effect === undefined || effect === 'wait') return { answer: () => null }
+    const at = engine.clock.now()
+    left = Math.max(0, (question.opened.deadline ?? at) - at)
+    if (question.opened.deadline === null || left > 0) return { answer: () => null }
+
+    const batch = createBatch(state, at)
+    const { refusal } = await align(engine, state, batch, { question })
+    refused = refusal
+    if (refusal !== undefined) return { answer: () => null }
+    const call = state.calls.get(question.call_id ?? '')
+    batch.on(subject.question(question, call), 'timer').move('expire', { effect })
+    if (run?.status === 'waiting_user') batch.on(subject.run(run), 'timer').move('interaction.auto_decide.timeout', {})
+    isBeside = run === undefined
+    return { batch, read: run === undefined ? [] : [run.run_id], answer: () => question.run_id }
+  })
+  const problem = (refused as Fault | undefined)?.message
+  if (problem !== undefined)
+    engine.warn('a deadline passed for a contract that does not wait', { interaction_id, problem })
+  if (run_id !== null) engine.wake(session_id, run_id)
+  if (isBeside) takeUp(engine, session_id)
+  return left
+}
+
+/** A cancel that came when the run was about to wait, or to be let go of: no worker holds it, so it is stopped here. */
+export async function obeyCancel(engine: Engine, session_id: string, run_id: string): Promise<void> {
+  const run = (await engine.sessions.load(session_id)).runs.get(run_id)
+  if (run === undefined || run.cancel === null || isTerminal(runMachine, run.status) || run.status === 'running') return
+  await stop(engine, { session_id, run_id }, 'cancel', run.cancel_reason)
+}
+
+/** What the end of a run leaves to do: tasks that no run waits for any more, and runs of an agent that is over. */
+export async function lookAfterOrphans(engine: Engine, session_id: string, agent_ids: Iterable<string>): Promise<void> {
+  await withdrawOrphans(engine, session_id)
+  for (const agent_id of agent_ids) await failOrphans(engine, session_id, agent_id)
+}
+
+/** This process leaves a shared store: others may take at once what it let go of. */
+export async function handBack(engine: Engine, member: Member): Promise<void> {
+  try {
+    for (const left of await member.leave()) await requeue(engine, left)
+  } catch (error) {
+    // It only spares others the time until its leases are over.
+    engine.warn('a worker could not say that it leaves', { error: readThrown(error).message })
+  }
+}
+
+/** What no run asked is for those beside the runs. The answer is recorded: if they fail, the next process goes on. */
+export function takeUp(engine: Engine, session_id: string) {
+  engine.beside
+    .takeUp(session_id)
+    .catch((error) =>
+      engine.warn('an answer could not be acted on yet', { session_id, error: readThrown(error).message }),
+    )
 }

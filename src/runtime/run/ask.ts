@@ -1,14 +1,12 @@
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { CallView } from '../../observation/session-state.ts'
-import { defaultsOf } from '../ecs/answers.ts'
-import { readEcsRequest } from '../ecs/request.ts'
+import { defaultsOf, readEcsRequest } from '../ecs/request.ts'
 import type { EcsRequest } from '../ecs/shapes.ts'
 import type { Engine } from '../engine.ts'
 import type { Asked } from '../tools/tool.ts'
 import { silence } from './advance.ts'
-import { inputWithdrawn } from './call-endings.ts'
-import { ask, type Question } from './call-openings.ts'
+import { ask, inputWithdrawn, type Question } from './calls.ts'
 import { batchFor, commit, type Hold } from './hold.ts'
 
 /**

@@ -1,23 +1,20 @@
 import { isFault } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { cleanStream } from '../../runelog/clean-stream.ts'
+import { subject } from '../batch.ts'
 import { afterLostRace } from '../decide-and-append.ts'
 import type { Engine } from '../engine.ts'
 import { guardListeners } from '../live-signal.ts'
-import { subject } from '../subject.ts'
 import { stacksOf } from '../thrown.ts'
-import { readCall } from '../tools/read-call.ts'
+import { readCall } from '../tools/registry.ts'
 import { type Answer, answer, type Emotion, type StreamError } from '../turns/answer.ts'
 import { coalesce } from '../turns/coalesce.ts'
-import { priced } from '../turns/price.ts'
-import { isRepeated } from '../turns/repeated-calls.ts'
-import { buildRequest } from '../turns/request.ts'
-import { retryDelay } from '../turns/retry.ts'
-import type { Exhausted } from './budget.ts'
-import { watchBudgets } from './budget.ts'
+import { buildRequest, isRepeated, priced, retryDelay } from '../turns/model-call.ts'
+import { toolsFor } from './advance.ts'
 import {
   type Cut,
   cancelHeld,
+  type Exhausted,
   endTurn,
   failRun,
   isActive,
@@ -27,9 +24,9 @@ import {
   stopBefore,
   stopSpent,
   suspend,
+  watchBudgets,
 } from './end.ts'
 import { batchFor, commit, type Hold, heldTurn, type Step, stepOf, turnOf } from './hold.ts'
-import { toolsFor } from './judge-call.ts'
 import { isStep, receive } from './receive.ts'
 
 /** Lets the model answer once, and records what it said. */

@@ -6,26 +6,24 @@ import type { CallView, SessionState } from '../../observation/session-state.ts'
 import { summary } from '../../observation/summary.ts'
 import { type Claim, claimKey, claims, isClaim } from '../../runelog/models.ts'
 import { runesOf } from '../../runelog/queries.ts'
-import type { Batch } from '../batch.ts'
+import { type Batch, subject } from '../batch.ts'
 import { readEcsRequest } from '../ecs/request.ts'
 import { askPersonName } from '../ecs/shapes.ts'
 import type { Engine } from '../engine.ts'
-import { subject } from '../subject.ts'
 import { readThrown } from '../thrown.ts'
 import { actionOf, idempotencyKey, saltedKey } from '../tools/policy.ts'
-import type { ReadCall } from '../tools/read-call.ts'
+import type { ReadCall } from '../tools/registry.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Answer, WrittenCall } from '../turns/answer.ts'
-import { writtenArguments } from '../written-arguments.ts'
-import * as endings from './call-endings.ts'
-import * as openings from './call-openings.ts'
+import { writtenArguments } from '../turns/model-call.ts'
+import * as write from './calls.ts'
 import { batchFor, type Hold, turnOf } from './hold.ts'
 import { proceed } from './round.ts'
 
 type Calls = Extract<Answer, { kind: 'calls' }>
 
 interface Planned {
-  readonly call: openings.PlannedCall
+  readonly call: write.PlannedCall
   /** It cannot be carried out, and this is what the model is told. */
   readonly problem?: string
   /** An irreversible action whose key someone has already. */
@@ -89,13 +87,13 @@ async function receivePlanned(
 }
 
 function record(_engine: Engine, batch: Batch, { call, problem, duplicate }: Planned) {
-  if (duplicate !== undefined) return openings.duplicateRefused(batch, call, duplicate)
-  if (call.action_type === 'ecs_request') openings.asked(batch, call)
-  else openings.called(batch, call)
+  if (duplicate !== undefined) return write.duplicateRefused(batch, call, duplicate)
+  if (call.action_type === 'ecs_request') write.asked(batch, call)
+  else write.called(batch, call)
   if (problem === undefined) return
-  if (call.action_type === 'ecs_request') return endings.stepDeclined(batch, call, problem)
-  openings.started(batch, call)
-  endings.failed(batch, call, { error: problem, error_kind: 'invalid_call' })
+  if (call.action_type === 'ecs_request') return write.stepDeclined(batch, call, problem)
+  write.started(batch, call)
+  write.failed(batch, call, { error: problem, error_kind: 'invalid_call' })
 }
 
 /** It is a step for a person. To an agent that may not ask, the tool does not exist. */
@@ -118,7 +116,7 @@ async function plan(
   const { registry } = hold.definition
   const read = await cleaned(engine, asRead)
   const base = blank(engine, hold, received.name, read.args)
-  const call: openings.PlannedCall = {
+  const call: write.PlannedCall = {
     ...base,
     action_type: 'tool_call',
     action_summary: received.name,
@@ -193,7 +191,7 @@ async function cleaned(engine: Engine, read: ReadCall): Promise<ReadCall> {
 }
 
 /** A refused duplicate has no contract, and nothing of it is left to be done. */
-function refused(call: openings.PlannedCall, duplicate: string): Planned {
+function refused(call: write.PlannedCall, duplicate: string): Planned {
   return { call: { ...call, execution_id: null, contract: null }, duplicate }
 }
 
@@ -216,7 +214,7 @@ async function planStep(engine: Engine, hold: Hold, received: WrittenCall): Prom
   const { value: args } = await engine.redactor.cleanLong('value' in given ? given.value : given.written)
   const read = 'problem' in given ? { problem: given.problem } : readEcsRequest(args)
   const { type = 'form', title = '' } = ('request' in read ? read.request : {}) as { type?: string; title?: string }
-  const call: openings.PlannedCall = {
+  const call: write.PlannedCall = {
     ...blank(engine, hold, received.name, args),
     action_type: 'ecs_request',
     action_summary: title === '' ? `ecs:${type}` : title,
@@ -225,7 +223,7 @@ async function planStep(engine: Engine, hold: Hold, received: WrittenCall): Prom
   return 'problem' in read ? { call, problem: read.problem } : { call }
 }
 
-function blank(engine: Engine, hold: Hold, name: string, args: Json): openings.PlannedCall {
+function blank(engine: Engine, hold: Hold, name: string, args: Json): write.PlannedCall {
   const now = engine.clock.now()
   return {
     call_id: engine.ids.next('call'),

@@ -5,12 +5,10 @@ import { consequenceLabels } from '../../observation/contract.ts'
 import type { Message } from '../../observation/dialogue.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import { summary } from '../../observation/summary.ts'
-import type { Batch } from '../batch.ts'
+import { type Batch, subject } from '../batch.ts'
 import type { Engine } from '../engine.ts'
-import { subject } from '../subject.ts'
 import { advance } from './advance.ts'
-import * as endings from './call-endings.ts'
-import * as openings from './call-openings.ts'
+import * as write from './calls.ts'
 import { begin, probe } from './effects.ts'
 import { failRun, notBegun } from './end.ts'
 import { batchFor, callsOf, commit, type Hold, heldTurn, isUnderWay, type Step, turnOf } from './hold.ts'
@@ -90,32 +88,32 @@ export function recordOutcomes(hold: Hold, batch: Batch, calls: readonly CallVie
     switch (outcome.status) {
       case 'success': {
         const { output, duration_ms, output_ref } = outcome
-        endings.succeeded(batch, call, output, { duration_ms, ...(output_ref === undefined ? {} : { output_ref }) })
+        write.succeeded(batch, call, output, { duration_ms, ...(output_ref === undefined ? {} : { output_ref }) })
         break
       }
       case 'error':
-        endings.failed(batch, call, { error: outcome.error, error_kind: outcome.error_kind })
+        write.failed(batch, call, { error: outcome.error, error_kind: outcome.error_kind })
         break
       case 'sandbox_violation':
-        endings.failed(batch, call, { error: outcome.error, error_kind: outcome.status, status: outcome.status })
+        write.failed(batch, call, { error: outcome.error, error_kind: outcome.status, status: outcome.status })
         break
       case 'timeout':
-        if (isSafeToDrop(call)) endings.timedOut(batch, call)
+        if (isSafeToDrop(call)) write.timedOut(batch, call)
         else {
           const message = `It took longer than ${call.timeout_ms} ms.`
-          openings.evidenceAdded(batch, call, { source: 'timeout', message })
+          write.evidenceAdded(batch, call, { source: 'timeout', message })
           hold.inHand.delete(call.call_id)
         }
         break
       case 'cancelled':
-        if (!outcome.began) endings.failed(batch, call, notBegun)
+        if (!outcome.began) write.failed(batch, call, notBegun)
         else {
-          if (outcome.evidence !== undefined) openings.evidenceAdded(batch, call, outcome.evidence)
+          if (outcome.evidence !== undefined) write.evidenceAdded(batch, call, outcome.evidence)
           hold.unknown.add(call.call_id)
         }
         break
       case 'unknown':
-        if (outcome.evidence !== undefined) openings.evidenceAdded(batch, call, outcome.evidence)
+        if (outcome.evidence !== undefined) write.evidenceAdded(batch, call, outcome.evidence)
         // As after a timeout, the probe is asked next. What the probe could not tell either is for a person.
         if (outcome.evidence?.source === 'tool') hold.inHand.delete(call.call_id)
         else hold.unknown.add(call.call_id)

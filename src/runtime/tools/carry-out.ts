@@ -3,11 +3,9 @@ import type { Redactor } from '../../runelog/redactor.ts'
 import type { Evidence } from '../../runes/kinds/contract.ts'
 import { guardListeners, liveSignal } from '../live-signal.ts'
 import type { Cancel, Clock, Log, Timers } from '../ports.ts'
-import { sayValue } from '../say-value.ts'
-import { type Clean, evidenceOf, isAbort, isMarked, readThrown, stacksOf } from '../thrown.ts'
+import { type Clean, evidenceOf, isAbort, isMarked, readThrown, sayValue, stacksOf } from '../thrown.ts'
 import { coalesce } from '../turns/coalesce.ts'
-import { type KeepWhole, limitOutput } from './limit-output.ts'
-import { createReports, type ProgressStream } from './reports.ts'
+import { createReports, type KeepWhole, limitOutput, type ProgressStream } from './output.ts'
 import type { Asked, Tool, ToolContext } from './tool.ts'
 
 export type Outcome = { readonly duration_ms: number } & (

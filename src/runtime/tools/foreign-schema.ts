@@ -3,7 +3,7 @@ import type { RE2JS } from 're2js'
 import { z } from 'zod'
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import type { Json } from '../../kernel/json.ts'
-import { sayValue } from '../say-value.ts'
+import { sayValue } from '../thrown.ts'
 import type { Tool } from './tool.ts'
 
 type Schema = Readonly<Record<string, Json>>

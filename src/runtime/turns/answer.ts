@@ -3,8 +3,7 @@ import type { Json } from '../../kernel/json.ts'
 import { piecesOf } from '../../kernel/printable.ts'
 import type { Model, ModelEvent, ModelRequest } from '../model.ts'
 import type { Clock, Timers } from '../ports.ts'
-import { sayValue } from '../say-value.ts'
-import { asItIs, beginning, type Clean, isMarked, readThrown } from '../thrown.ts'
+import { asItIs, beginning, type Clean, isMarked, readThrown, sayValue } from '../thrown.ts'
 
 interface Usage {
   readonly input_tokens: number

@@ -3,7 +3,7 @@ import { printable } from '../../kernel/printable.ts'
 import { notPublic } from '../../observation/visible.ts'
 import { mergedRows } from '../../runelog/queries.ts'
 import { jsonValue } from '../../runes/json-value.ts'
-import { openInteractions } from '../../runtime/models/interactions.ts'
+import { openInteractions } from '../../runtime/models/open-work.ts'
 import { summaries } from '../../runtime/models/summaries.ts'
 import { pageQuery } from '../../wire/common.ts'
 import {

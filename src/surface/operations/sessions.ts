@@ -13,8 +13,7 @@ import type { Row } from '../../runelog/read-model.ts'
 import { othersTurn } from '../../runelog/slices.ts'
 import { wordsOf } from '../../runelog/words.ts'
 import { budget } from '../../runes/kinds/agent.ts'
-import { listings, listingTag, sessionOfListing } from '../../runtime/models/listings.ts'
-import { type Summary, summaries } from '../../runtime/models/summaries.ts'
+import { listings, listingTag, type Summary, sessionOfListing, summaries } from '../../runtime/models/summaries.ts'
 import { type Page, pageOf, pageQuery } from '../../wire/common.ts'
 import {
   runStatus,

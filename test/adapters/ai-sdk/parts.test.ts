@@ -4,9 +4,8 @@ import type { CallOptions } from '../../../src/adapters/ai-sdk/provider-shapes.t
 import { createTestClock } from '../../../src/adapters/system/testing.ts'
 import type { Json } from '../../../src/kernel/json.ts'
 import type { Message } from '../../../src/observation/dialogue.ts'
-import type { ModelEvent, ModelRequest } from '../../../src/runtime/model.ts'
+import { type ModelEvent, type ModelRequest, untrustedNotice } from '../../../src/runtime/model.ts'
 import { answer } from '../../../src/runtime/turns/answer.ts'
-import { untrustedNotice } from '../../../src/runtime/untrusted.ts'
 import type { ConsequenceView } from '../../../src/wire/contract.ts'
 import { gist, request } from '../../support/hear-model.ts'
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { workspaceTools } from '../../../src/adapters/workspace/workspace-tools.ts'
-import { agent } from '../../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { createWorld } from '../../support/world.ts'
 

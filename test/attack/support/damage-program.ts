@@ -9,7 +9,7 @@ import { createStatewright } from '../../../src/app/statewright.ts'
 import { signerOf } from '../../../src/app/store-key.ts'
 import { foldSession, newSessionState } from '../../../src/observation/fold-session.ts'
 import { toParts } from '../../../src/observation/session-parts.ts'
-import { agent } from '../../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
 

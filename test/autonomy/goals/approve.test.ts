@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import type { Agent } from '../../../src/runtime/agents/define-agent.ts'
+import type { Agent } from '../../../src/runtime/define-agent.ts'
 import { ask, say } from '../../../src/runtime/scripted-model.ts'
 import { note, planOf, worker } from '../../scenarios/goal-cast.ts'
 import { registryIn } from '../../support/goal-registry.ts'

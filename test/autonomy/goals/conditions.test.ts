@@ -3,7 +3,7 @@ import { createCedarConditionEngine } from '../../../src/adapters/cedar/engines.
 import type { GoalSubmission } from '../../../src/autonomy/goals/set-goal.ts'
 import { readCondition } from '../../../src/coordinator/rules/condition.ts'
 import { upcast } from '../../../src/runes/upcast.ts'
-import { agent } from '../../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../../src/runtime/define-agent.ts'
 import { breakOff, type Scripted, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { askedOf, note, type Parts, planOf, worker } from '../../scenarios/goal-cast.ts'
 import { command, rule, workflow } from '../../support/coordinator.ts'

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import type { GoalSubmission } from '../../../src/autonomy/goals/set-goal.ts'
-import { agent } from '../../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../../src/runtime/define-agent.ts'
 import { say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { note, planOf, worker } from '../../scenarios/goal-cast.ts'
 import { registryIn } from '../../support/goal-registry.ts'

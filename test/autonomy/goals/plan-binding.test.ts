@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { outsidePlan } from '../../../src/runtime/run/judge-call.ts'
+import { outsidePlan } from '../../../src/runtime/run/advance.ts'
 
 const allowed = [
   { name: 'a.b', args_schema: { type: 'object', properties: { n: { type: 'number', maximum: 5 } }, required: ['n'] } },

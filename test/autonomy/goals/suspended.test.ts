@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { agent } from '../../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../../src/runtime/define-agent.ts'
 import { breakOff, call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { look, note, planOf, worker } from '../../scenarios/goal-cast.ts'
 import { registryIn } from '../../support/goal-registry.ts'

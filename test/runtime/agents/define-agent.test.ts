@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, equip } from '../../../src/runtime/agents/define-agent.ts'
+import { agent, equip } from '../../../src/runtime/define-agent.ts'
 import { say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
 import { sha256 } from '../../support/sha256.ts'

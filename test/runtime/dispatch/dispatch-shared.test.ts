@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { dispatchShared } from '../../../src/runtime/dispatch/dispatch-shared.ts'
+import { dispatchShared } from '../../../src/runtime/dispatch/dispatch.ts'
 import type { Engine } from '../../../src/runtime/engine.ts'
-import type { Member, Tasks } from '../../../src/runtime/shared-store.ts'
+import type { Member, Tasks } from '../../../src/runtime/store.ts'
 
 test('what the queue brings while a worker leaves is for others, and no failure', async () => {
   // GIVEN a worker that takes what it is brought

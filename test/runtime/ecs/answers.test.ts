@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Json } from '../../../src/kernel/json.ts'
-import { checkAnswer, defaultsOf } from '../../../src/runtime/ecs/answers.ts'
-import { readEcsRequest } from '../../../src/runtime/ecs/request.ts'
+import { checkAnswer, defaultsOf, readEcsRequest } from '../../../src/runtime/ecs/request.ts'
 
 function requestOf(args: Json) {
   const read = readEcsRequest(args)

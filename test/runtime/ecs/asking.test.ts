@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { agent } from '../../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../../src/runtime/define-agent.ts'
 import { ask, call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { auditRunes } from '../../support/audit-runes.ts'
 import { createWorld } from '../../support/world.ts'

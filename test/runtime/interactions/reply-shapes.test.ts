@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Json } from '../../../src/kernel/json.ts'
-import { checkReply, type ReplyKind } from '../../../src/runtime/commands/reply-shapes.ts'
+import { checkReply, type ReplyKind } from '../../../src/runtime/commands/reply.ts'
 
 const form = {
   title: 'How many?',

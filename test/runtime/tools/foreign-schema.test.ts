@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { z } from 'zod'
-import { outsidePlan } from '../../../src/runtime/run/judge-call.ts'
+import { outsidePlan } from '../../../src/runtime/run/advance.ts'
 import { foreignShape } from '../../../src/runtime/tools/foreign-schema.ts'
 
 const text = (pattern: string) => ({ type: 'object', properties: { a: { type: 'string', pattern } }, required: ['a'] })

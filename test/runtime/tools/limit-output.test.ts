@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createRedactor } from '../../../src/runelog/redactor.ts'
-import { limitOutput } from '../../../src/runtime/tools/limit-output.ts'
+import { limitOutput } from '../../../src/runtime/tools/output.ts'
 
 const redactors = {
   'without secrets': createRedactor({}),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createRedactor } from '../../../src/runelog/redactor.ts'
-import { createReports } from '../../../src/runtime/tools/reports.ts'
+import { createReports } from '../../../src/runtime/tools/output.ts'
 import { turnsDuring } from '../../support/turns-during.ts'
 
 function start(secrets: Readonly<Record<string, string>> = {}) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Json } from '../../../src/kernel/json.ts'
-import { agent } from '../../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
 import { auditRunes } from '../../support/audit-runes.ts'

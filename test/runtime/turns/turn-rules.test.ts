@@ -3,9 +3,7 @@ import { expect, test } from 'vitest'
 import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
 import type { Json } from '../../../src/kernel/json.ts'
 import type { Message } from '../../../src/observation/dialogue.ts'
-import { isRepeated } from '../../../src/runtime/turns/repeated-calls.ts'
-import { buildRequest } from '../../../src/runtime/turns/request.ts'
-import { retryDelay, usualRetries } from '../../../src/runtime/turns/retry.ts'
+import { buildRequest, isRepeated, retryDelay, usualRetries } from '../../../src/runtime/turns/model-call.ts'
 import type { ConsequenceView } from '../../../src/wire/contract.ts'
 
 const view: ConsequenceView = {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent } from '../../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../../src/runtime/define-agent.ts'
 import { breakOff, call, type Scripted, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
 import { askedOf } from '../../scenarios/goal-cast.ts'

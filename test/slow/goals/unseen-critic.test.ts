@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { backendOf } from '../../../src/app/backend.ts'
-import { agent } from '../../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../../src/runtime/define-agent.ts'
 import { type Scripted, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { localClient } from '../../../src/surface/local-client.ts'
 import { getGraphState } from '../../../src/surface/operations/executions.ts'

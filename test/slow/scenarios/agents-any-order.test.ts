@@ -9,7 +9,7 @@ import { runMachine } from '../../../src/machines/run.ts'
 import { foldSession, newSessionState } from '../../../src/observation/fold-session.ts'
 import type { Budget } from '../../../src/observation/session-state.ts'
 import type { Rune } from '../../../src/runes/rune.ts'
-import { agent } from '../../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../../src/runtime/define-agent.ts'
 import type { RunHandle } from '../../../src/runtime/run-handle.ts'
 import {
   ask,

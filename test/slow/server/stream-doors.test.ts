@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { accepted } from '../../../src/faults/catalogue.ts'
-import { agent } from '../../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../../src/runtime/define-agent.ts'
 import { say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { createBackendWorld } from '../../support/backend.ts'
 import { created } from '../../support/drafts.ts'

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Rune } from '../../../../src/runes/rune.ts'
-import { agent } from '../../../../src/runtime/agents/define-agent.ts'
+import { agent } from '../../../../src/runtime/define-agent.ts'
 import type { ProviderModel } from '../../../../src/runtime/model.ts'
 import { tool } from '../../../../src/runtime/tools/define-tool.ts'
 import { auditRunes } from '../../../support/audit-runes.ts'

@@ -1,9 +1,11 @@
 import { faults } from '../../faults/catalogue.ts'
+import type { SessionState } from '../../machines/session.ts'
 import { createGraph } from '../../observation/graph-state.ts'
+import { type SessionRow, sessions } from '../../runelog/models.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import { inSlices, othersTurn, sliceRunes } from '../../runelog/slices.ts'
 import type { GraphState } from '../../wire/contract.ts'
-import { refuseUnknownAgent } from '../agents/spawn.ts'
+import { refuseUnknownAgent } from './submit.ts'
 
 export interface GraphOf {
   /** Only what belongs to this agent; without it all contracts, and the dialogue of the root agent. */
@@ -38,4 +40,28 @@ export async function readGraph(
   }
   for await (const slice of inSlices(growing.contracts())) for (const history of slice) growing.addContract(history)
   return { ...growing.state(), session_id }
+}
+
+export interface SessionQuery {
+  readonly state?: SessionState
+  readonly limit?: number
+  /** The newest first. */
+  readonly backward?: boolean
+  /** Continues after this one. */
+  readonly after?: Pick<ListedSession, 'session_id' | 'updated_at'>
+}
+
+/** What is kept of a session for listing, whatever became of its log. */
+export type ListedSession = SessionRow & { readonly session_id: string }
+
+export async function listSessions(
+  runelog: Runelog,
+  { state, after, ...page }: SessionQuery,
+): Promise<readonly ListedSession[]> {
+  const rows = await runelog.rows(sessions, {
+    ...page,
+    ...(state !== undefined && { tag: state }),
+    ...(after !== undefined && { after: { sort: after.updated_at, key: after.session_id } }),
+  })
+  return rows.map(({ key, value }) => ({ session_id: key, ...value }))
 }

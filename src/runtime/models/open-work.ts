@@ -1,6 +1,94 @@
 import { faults } from '../../faults/catalogue.ts'
+import { isTerminal } from '../../kernel/machine.ts'
+import { runMachine } from '../../machines/run.ts'
 import type { Budget } from '../../observation/session-state.ts'
 import type { FoldableRune, ReadModel, Row } from '../../runelog/read-model.ts'
+import type { Visibility } from '../../runes/rune.ts'
+
+/** What waits for someone, across all sessions: the inbox, and the deadlines that a restart has to keep. */
+export type OpenInteraction = {
+  readonly interaction_id: string
+  readonly session_id: string
+  readonly run_id: string | null
+  readonly call_id: string | null
+  /** The contract that waits for the answer. */
+  readonly execution_id: string | null
+  /** What asked, where no run did. */
+  readonly coordination_id: string | null
+  readonly goal_id: string | null
+  readonly task_id: string | null
+  readonly interaction_kind: string
+  readonly prompt: string
+  readonly deadline: number | null
+  readonly opened_at: number
+  /** That of the run that asks. Only a person who may answer sees a prompt that is not public. */
+  readonly visibility: Visibility
+}
+
+/** Those with a deadline are listed apart: a start has to keep these, and only these. */
+export const openInteractions: ReadModel<OpenInteraction> = {
+  name: 'open_interactions',
+  version: 5,
+  keys: (rune) => (rune.machine === 'interaction' && rune.subject_id !== undefined ? [rune.subject_id] : []),
+  fold(_row, rune, key) {
+    if (rune.kind !== 'interaction.opened') return undefined
+    const { interaction_kind, prompt, deadline } = rune.payload
+    const value: OpenInteraction = {
+      interaction_id: key,
+      session_id: rune.session_id,
+      run_id: rune.run_id ?? null,
+      call_id: rune.call_id ?? null,
+      execution_id: rune.execution_id ?? null,
+      coordination_id: rune.coordination_id ?? null,
+      goal_id: rune.goal_id ?? null,
+      task_id: rune.task_id ?? null,
+      interaction_kind,
+      prompt,
+      deadline,
+      opened_at: rune.at,
+      visibility: rune.visibility,
+    }
+    return { key, tag: deadline === null ? 'open' : 'due', sort: rune.at, value }
+  },
+}
+
+type WaitingRun = { readonly agent: string; readonly session_id: string }
+
+/**
+ * Which agent works on a run. Runs are listed under its name while they wait for a person: a start finds out which
+ * agents have waiting runs without looking at each run.
+ */
+export const waitingRuns: ReadModel<WaitingRun> = {
+  name: 'waiting_runs',
+  version: 2,
+  keys: (rune) =>
+    rune.machine === 'run' && rune.subject_id !== undefined && rune.from !== rune.to ? [rune.subject_id] : [],
+  fold(row, rune, key) {
+    const known = row?.value
+    const value = rune.kind === 'run.submitted' ? { agent: rune.payload.agent, session_id: rune.session_id } : known
+    if (value === undefined) return row
+    const tag = rune.to === 'waiting_user' ? value.agent : null
+    return known !== undefined && tag === row?.tag ? row : { key, tag, sort: rune.at, value }
+  },
+}
+
+type Delegated = { readonly session_id: string }
+
+/** Agents that were spawned for a task that a run handed on, until they are over. */
+export const delegated: ReadModel<Delegated> = {
+  name: 'delegated',
+  version: 1,
+  keys(rune, look) {
+    const { agent_id } = rune
+    if (agent_id === undefined) return []
+    if (rune.kind === 'run.submitted') return rune.payload.parent_call_id === null ? [] : [agent_id]
+    return rune.kind === 'agent.terminated' && look(agent_id) !== undefined ? [agent_id] : []
+  },
+  fold(_row, rune, key) {
+    if (rune.kind !== 'run.submitted') return undefined
+    return { key, tag: 'open', sort: rune.at, value: { session_id: rune.session_id } }
+  },
+}
 
 /** How many tool calls a session, an agent or a run has made, where someone limits that. */
 type ToolCalls = {
@@ -58,7 +146,7 @@ export const budgets: ReadModel<ToolCalls> = {
       case 'agent.terminated':
         return undefined
       case 'run.moved':
-        return ['succeeded', 'failed', 'canceled'].includes(rune.to ?? '') ? undefined : row
+        return isTerminal(runMachine, rune.to) ? undefined : row
       default:
         return rowOf(key, opened(rune, () => undefined) ?? { made: 0, limit: null, parent: parentOf(rune) })
     }

@@ -1,0 +1,215 @@
+import { hash } from 'node:crypto'
+import { faults } from '../faults/catalogue.ts'
+import type { RunStatus } from '../machines/run.ts'
+import { epochs, subjects } from '../runelog/models.ts'
+import type { Runelog } from '../runelog/port.ts'
+import type { Clock } from './ports.ts'
+
+/**
+ * What a store offers beside its log when several processes work on it: leases
+ * that others can see, and a queue that brings each of them what there is to do.
+ */
+export interface SharedStore {
+  readonly lease_ms: number
+  /** The time that all processes on the store go by. */
+  readonly clock: Clock
+  /** One of those who work on the store. A process is one of them. */
+  member(): Member
+  /** Ends everything that is still under way here, without a word to others. */
+  close(): Promise<void>
+}
+
+export interface Member {
+  readonly leases: Leases
+  /** What is at work, seen by every process. */
+  readonly atWork: AtWork
+  /** Registers as a worker. `isFirst` says that no other one is alive. */
+  join(worker: string): Promise<{ readonly isFirst: boolean }>
+  /** Runs that are running, and that no worker holds. */
+  abandoned(): Promise<readonly AbandonedRun[]>
+  /** Begins to bring tasks, `limit` at once, and to look for runs whose worker is gone. */
+  begin(tasks: Tasks, limit: number): Promise<void>
+  /** Brings nothing more. Resolves when every task that was brought is over. */
+  end(): Promise<void>
+  /** Is no worker any more. Answers with the runs that it let go of without an end. */
+  leave(): Promise<readonly AbandonedRun[]>
+  /** Renews nothing and brings nothing any more, as if the process had died. */
+  abandon(): void
+  /** Resolves when nothing that can be done now waits in the queue or is under way, in any process, or when it was abandoned. */
+  quiet(): Promise<void>
+}
+
+export interface AbandonedRun {
+  readonly session_id: string
+  readonly run_id: string
+  /** Of the holder that is gone: once it has gone up, someone else has put the run back, and it may be held again. */
+  readonly epoch: number
+}
+
+/** A task that fails is brought again later, here or elsewhere. */
+export interface Tasks {
+  /**
+   * A run may be there to be taken. Resolves when its place can be given to
+   * another one; with `elsewhere`, if this process lacks what it takes.
+   */
+  run(session_id: string, run_id: string): Promise<'seen' | 'elsewhere'>
+  /** A deadline is near or over. With `later`, this process leaves before it is. */
+  deadline(session_id: string, interaction_id: string): Promise<'applied' | 'later'>
+  /**
+   * Something that held runs back in a session is gone. Answers with the runs that may be taken now; with `elsewhere`,
+   * if this process leaves in the middle.
+   */
+  session(session_id: string): Promise<readonly string[] | 'elsewhere'>
+  /** A run is running, and no worker holds it. */
+  abandoned(run: AbandonedRun): Promise<void>
+}
+
+/**
+ * Who holds which run, and until when. A lease alone proves nothing: the epoch in every append decides. It only says
+ * when to stop trying, and when someone else may begin.
+ */
+export interface Leases {
+  /** Asked right before a run is taken: the moment from which its lease counts. */
+  instant(): Instant
+  /**
+   * Begins to hold a run under an epoch; the lease is kept alive until it is released. `since` is from before the run
+   * was taken: a process that slept meanwhile must not believe that it has all the time left.
+   */
+  hold(run_id: string, epoch: number, since: Instant): Lease
+}
+
+/** A moment by both clocks of the process that keeps the leases. */
+export interface Instant {
+  readonly monotonic: number
+  readonly now: number
+}
+
+export interface Lease {
+  /** Fires when the lease could not be kept. Nothing may be begun after that. */
+  readonly signal: AbortSignal
+  /** By the monotonic clock, right before an effect. */
+  isValid(): boolean
+  release(): void
+}
+
+/**
+ * One process owns the store: it holds what it holds for as long as it lives,
+ * and when it dies the next one knows that all leases died with it.
+ */
+export function leasesOfOneProcess(): Leases {
+  return {
+    instant: () => ({ monotonic: 0, now: 0 }),
+    // A signal each, though none ever fires: its listeners are forgotten together with the run.
+    hold: () => ({ signal: new AbortController().signal, isValid: () => true, release: () => {} }),
+  }
+}
+
+/**
+ * Tools that were called and have not returned. A call may have been given up long ago, by its timeout, by a cancel or
+ * by the loss of its lease: until its tool returns, the tool may act. Every process that works on a store has to see
+ * the same, since any of them may be told that the action did not happen.
+ */
+export interface AtWork {
+  /**
+   * Records that a tool is about to be called, right before it is. False: the
+   * lease of the run is over, and the tool must not be called.
+   */
+  begin(effect: Effect): Promise<boolean>
+  /** The tool has returned. A tool that was not called ends as `threw`. */
+  end(execution_id: string, end: EffectEnd): void
+  /** Whether the tool of an execution may still act, in any process. */
+  look(execution_id: string): Promise<Evidence>
+  /** Executions at work in this process that cannot be undone. */
+  here(): readonly string[]
+}
+
+export interface Effect {
+  readonly execution_id: string
+  readonly run_id: string
+  readonly epoch: number
+  readonly irreversible: boolean
+}
+
+export interface EffectEnd {
+  /** `threw` says nothing about what happened. */
+  readonly how: 'returned' | 'threw'
+  /** The call had been given up: no holder records its outcome. */
+  readonly isLate: boolean
+}
+
+export type Evidence =
+  /** It never began, or it has ended. */
+  | { readonly state: 'none' }
+  /** Its worker says that it returned without an error: it happened. */
+  | { readonly state: 'done' }
+  /** `worker` is null for this process. `isGone`: the store shows that the worker cannot act any more. */
+  | { readonly state: 'at_work'; readonly worker: string | null; readonly isGone: boolean }
+
+/** For a store that one process owns: when the process dies, so does every tool in it. */
+export function atWorkHere(): AtWork {
+  const atWork = new Map<string, Effect>()
+  return {
+    async begin(effect) {
+      atWork.set(effect.execution_id, effect)
+      return true
+    },
+    end(execution_id) {
+      atWork.delete(execution_id)
+    },
+    async look(execution_id) {
+      return atWork.has(execution_id) ? { state: 'at_work', worker: null, isGone: false } : { state: 'none' }
+    },
+    here: () => [...atWork.values()].flatMap((effect) => (effect.irreversible ? [effect.execution_id] : [])),
+  }
+}
+
+/**
+ * Whole outputs that were too long for the model and the log. They are named by
+ * their content, so that keeping one twice keeps it once.
+ */
+export interface Blobs {
+  /** Resolves once the text is safe; the reference goes into a rune after that. */
+  keep(text: string): Promise<string>
+  /** Undefined if nothing is kept under this reference. */
+  fetch(ref: string): Promise<string | undefined>
+  /** Removes what is kept under these references, if anything is. */
+  erase(refs: readonly string[]): Promise<void>
+}
+
+/** The text, if the bytes are those that the reference names. Changed content is never handed out. */
+export function sound(ref: string, bytes: Buffer): string {
+  if (ref === `blob_${hash('sha256', bytes)}`) return bytes.toString('utf8')
+  throw faults.store_damaged({ what: `output ${ref}`, problem: 'its content is not what was recorded.' })
+}
+
+export function memoryBlobs(sha256: (text: string) => string): Blobs {
+  const kept = new Map<string, string>()
+  return {
+    async keep(text) {
+      const ref = `blob_${sha256(text)}`
+      kept.set(ref, text)
+      return ref
+    },
+    fetch: async (ref) => kept.get(ref),
+    async erase(refs) {
+      for (const ref of refs) kept.delete(ref)
+    },
+  }
+}
+
+// Apart from recovery, which needs the whole engine: commands that only look load this.
+
+export async function runsIn(
+  runelog: Pick<Runelog, 'rows'>,
+  status: RunStatus,
+): Promise<readonly Omit<AbandonedRun, 'epoch'>[]> {
+  const rows = await runelog.rows(subjects, { tag: `run:${status}` })
+  return rows.map(({ key: run_id, value }) => ({ run_id, session_id: value.session_id }))
+}
+
+/** Runs that are running. Where no other process has the store, they are without a worker. */
+export async function runningRuns(runelog: Pick<Runelog, 'row' | 'rows'>): Promise<readonly AbandonedRun[]> {
+  const epochOf = async (run_id: string) => (await runelog.row(epochs, run_id))?.value.epoch ?? 0
+  const running = await runsIn(runelog, 'running')
+  return Promise.all(running.map(async (run) => ({ ...run, epoch: await epochOf(run.run_id) })))
+}

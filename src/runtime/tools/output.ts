@@ -1,0 +1,182 @@
+import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
+import { utf8Length } from '../../kernel/digest.ts'
+import type { Json } from '../../kernel/json.ts'
+import { piecesOf } from '../../kernel/printable.ts'
+import { cleanStream } from '../../runelog/clean-stream.ts'
+import type { Redactor } from '../../runelog/redactor.ts'
+import { long, othersTurn } from '../../runelog/slices.ts'
+import { type Clean, readThrown, sayValue } from '../thrown.ts'
+import type { Probed } from './tool.ts'
+
+/** Stores a text that is too long for the record and says under which reference. */
+export type KeepWhole = (text: string, media_type: 'application/json' | 'text/plain') => Promise<string>
+
+interface Limited {
+  readonly output: Json
+  readonly output_ref?: string
+}
+
+/**
+ * What a tool returned, as a value that can be recorded. A value that is longer than the limit is shown to the model as
+ * its beginning, and the whole is kept. A value beyond `jsonLimits.result` is a problem, and nothing of it is kept.
+ */
+export async function limitOutput(
+  returned: unknown,
+  max_output_bytes: number,
+  keepWhole: KeepWhole,
+  redactor: Redactor,
+): Promise<Limited | { readonly problem: string }> {
+  // A copy: the tool may change the object after it has returned it.
+  const read = boundedJson(typeof returned === 'string' ? returned.toWellFormed() : returned, jsonLimits.result)
+  if ('problem' in read) return read
+  // Cleaned before it is cut: half a secret would not be found.
+  const isText = typeof read.value === 'string'
+  const text = isText ? await redactor.redactLong(read.value as string) : (await redactor.cleanLong(read.value)).text
+  if (text.length > long) await othersTurn()
+  // A character takes three bytes at most; only what may be too long is counted.
+  const bytes = text.length * 3 <= max_output_bytes ? 0 : utf8Length(text)
+  // Read back from the text, so that the model sees the same before and after a restart.
+  if (bytes <= max_output_bytes) return { output: isText ? text : JSON.parse(text) }
+
+  const kept = await keep(text, isText ? 'text/plain' : 'application/json', keepWhole, redactor)
+  const where = 'ref' in kept ? `the whole is stored as ${kept.ref}` : `the whole was not stored: ${kept.problem}`
+  const note = (shown: number) => `\n[Cut: ${shown} of ${bytes} bytes are shown; ${where}.]`
+  const shown = beginningOf(text, max_output_bytes - utf8Length(note(bytes)))
+  return {
+    output: shown + note(utf8Length(shown)),
+    ...('ref' in kept ? { output_ref: kept.ref } : {}),
+  }
+}
+
+/** The action is done by now; that its output could not be stored is told, and changes nothing about that. */
+async function keep(text: string, media_type: Parameters<KeepWhole>[1], keepWhole: KeepWhole, { redact }: Redactor) {
+  try {
+    return { ref: await keepWhole(text, media_type) }
+  } catch (error) {
+    return { problem: readThrown(error, redact).message.slice(0, 80).toWellFormed() }
+  }
+}
+
+const utf8 = new TextEncoder()
+
+/** As many whole characters as fit. */
+function beginningOf(text: string, bytes: number): string {
+  const { read } = utf8.encodeInto(text.slice(0, Math.max(bytes, 0)), new Uint8Array(Math.max(bytes, 0)))
+  return text.slice(0, read)
+}
+
+const streams = ['stdout', 'stderr', 'message'] as const
+
+export type ProgressStream = (typeof streams)[number]
+
+interface Reports {
+  add(chunk: unknown, stream: unknown): void
+  /**
+   * Takes nothing more. Resolves when all that was reported is passed on. Of reports that are cut, because the tool is
+   * left behind, what may be the beginning of a secret is not.
+   */
+  end(isCut?: boolean): Promise<void>
+}
+
+/** How many characters of progress are recorded for one call. */
+const most_characters = 1_000_000
+
+const limit_note = '\n[The limit of progress reports is reached; the rest is not recorded.]\n'
+
+/** So many characters are passed on in one turn of the event loop. */
+const slice = 65_536
+
+/**
+ * What a tool reports while it is at work, without secrets and within its limit.
+ * A tool may report a lot at once: then others get turns of the event loop.
+ */
+export function createReports(redactor: Redactor, passOn: (stream: ProgressStream, text: string) => void): Reports {
+  const clean = { stdout: cleanStream(redactor), stderr: cleanStream(redactor), message: cleanStream(redactor) }
+  const waiting: { readonly stream: ProgressStream; readonly text: string }[] = []
+  let left = most_characters
+  let passed = 0
+  let isOver = false
+  let isPassing = false
+  let passing = Promise.resolve()
+  let ending: Promise<void> | undefined
+
+  async function passAll() {
+    isPassing = true
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const { stream, text } = next
+      passOn(stream, text === limit_note ? text : clean[stream].add(text))
+      passed += text.length
+      if (passed < slice) continue
+      passed = 0
+      await othersTurn()
+    }
+    isPassing = false
+  }
+
+  /** The limit cuts every stream, maybe in the middle of a secret: what its cleaner holds back then is not passed on. */
+  function* take(text: string): Generator<string> {
+    if (left < 0) return
+    yield* piecesOf(text.slice(0, left), slice)
+    left -= text.length
+    if (left < 0) yield limit_note
+  }
+
+  async function passRest(isCut: boolean) {
+    await passing
+    if (!isCut && left >= 0) for (const stream of streams) passOn(stream, clean[stream].end())
+  }
+
+  return {
+    add(chunk, stream) {
+      const text = textOf(chunk)
+      if (!isStream(stream)) throw new TypeError(streamProblem(stream))
+      if (isOver) return
+      for (const piece of take(text)) waiting.push({ stream, text: piece })
+      if (!isPassing) passing = passAll()
+    },
+    end(isCut = false) {
+      isOver = true
+      ending ??= passRest(isCut)
+      return ending
+    },
+  }
+}
+
+/** The types say the same; a tool in JavaScript does not know them. */
+function textOf(chunk: unknown): string {
+  if (typeof chunk === 'string' || typeof chunk === 'number') return String(chunk)
+  const what = chunk === null ? 'null' : `a value of type ${typeof chunk}`
+  throw new TypeError(`progress() got ${what} as its first argument. Pass the text to report.`)
+}
+
+const isStream = (stream: unknown): stream is ProgressStream => streams.some((each) => each === stream)
+
+function streamProblem(stream: unknown): string {
+  const shown = typeof stream === 'string' ? JSON.stringify(stream.slice(0, 40)) : `a value of type ${typeof stream}`
+  return `progress() got ${shown} as its second argument. Use "stdout", "stderr" or "message", or leave it out.`
+}
+
+const outcomes = ['happened', 'did_not', 'cannot_tell'] as const satisfies readonly Probed['outcome'][]
+
+export interface Unusable {
+  readonly outcome: 'unusable'
+  readonly problem: string
+}
+
+/**
+ * The answer of a probe, each member read once. An answer of another form says nothing about the action: it is never
+ * taken for `did_not`, which would permit the action a second time.
+ */
+export function readProbed(answer: unknown, clean: Clean): Probed | Unusable {
+  const { outcome: said, result } = Object(answer)
+  const outcome = typeof answer === 'object' ? outcomes.find((known) => known === said) : undefined
+  if (outcome === 'happened') return { outcome, result }
+  if (outcome !== undefined) return { outcome }
+  const kind = sayValue(answer, clean)
+  const shown = kind === 'an object' ? `an object whose outcome is ${sayValue(said, clean)}` : kind
+  const allowed = outcomes.map((known) => `"${known}"`).join(', ')
+  return {
+    outcome: 'unusable',
+    problem: `The probe returned ${shown}. It must return an object whose outcome is one of ${allowed}.`,
+  }
+}
