@@ -37,6 +37,7 @@ const pages: { readonly [A in ConsoleAddress]: (names: Names) => ReactNode } = {
   '/audit/:id': ({ id = '' }) => <AuditPage key={id} session_id={id} />,
 }
 
+/** The page for the current address, in its frame. */
 export function App() {
   const { path } = usePlace()
   // Another page begins at its top.

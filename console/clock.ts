@@ -10,6 +10,7 @@ export function hearServerTime(server_at: number | null): void {
   offset = Math.abs(difference) > 2_000 ? difference : 0
 }
 
+/** Whether the clock of the server differs from ours. */
 export const clockDiffers = () => offset !== 0
 
 const now = () => Date.now() + offset

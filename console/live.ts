@@ -6,6 +6,7 @@ import { listInbox } from './api/inbox.ts'
 import { serverSent } from './api/server-sent.ts'
 import { hearServerTime } from './clock.ts'
 
+/** The state of the connection. */
 export type Line = 'connecting' | 'live' | 'reconnecting' | 'refused'
 
 /**
@@ -29,6 +30,7 @@ function set(change: Partial<Known>) {
   for (const listener of listeners) listener()
 }
 
+/** What the stream of changes last said. */
 export function useLive(): Known {
   return useSyncExternalStore(
     (listener) => {

@@ -21,6 +21,7 @@ function announce() {
 
 addEventListener('popstate', announce)
 
+/** The current address; renders again when it changes. */
 export function usePlace(): Place {
   return useSyncExternalStore(listen, current)
 }

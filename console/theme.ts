@@ -1,12 +1,15 @@
 const place = 'statewright.theme'
 
+/** A choice of colours. */
 export type Theme = 'system' | 'light' | 'dark'
 
+/** The kept theme. */
 export function theme(): Theme {
   const kept = localStorage.getItem(place)
   return kept === 'light' || kept === 'dark' ? kept : 'system'
 }
 
+/** Applies a theme and keeps it. */
 export function applyTheme(chosen: Theme = theme()): void {
   localStorage.setItem(place, chosen)
   if (chosen === 'system') delete document.documentElement.dataset.theme

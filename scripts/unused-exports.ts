@@ -64,7 +64,8 @@ function exportsIn(file: string, source: string): readonly Export[] {
     const name = declaration.exec(line)?.[1]
     // Only the first signature of an overloaded function needs TSDoc.
     if (name === undefined || found.has(name)) continue
-    found.set(name, { file, line: i + 1, name, isDocumented: lines[i - 1]?.endsWith('*/') ?? false })
+    const above = lines.findLast((each, j) => j < i && !each.startsWith('//'))
+    found.set(name, { file, line: i + 1, name, isDocumented: above?.endsWith('*/') ?? false })
   }
   return [...found.values()]
 }

@@ -12,7 +12,11 @@ export async function listGoals(signal?: AbortSignal): Promise<Answer<readonly G
   if (refused !== undefined) return refused
   return { ok: true, value: answers.flatMap((answer) => (answer.ok ? answer.value.items : [])), server_at: null }
 }
+
+/** Reads a goal. */
 export const getGoal = (id: string, signal?: AbortSignal) => get<Goal>(at(id), {}, signal)
+/** Reads the critiques of a goal. */
 export const getCritiques = (id: string, signal?: AbortSignal) =>
   get<{ readonly critiques: readonly CritiqueReport[] }>(at(id, 'critiques'), {}, signal)
+/** Cancels a goal. */
 export const cancelGoal = (id: string): Promise<Answer<unknown>> => post(at(id, 'cancel'))

@@ -6,12 +6,14 @@ export type Problem = Pick<Refusal, 'status' | 'code' | 'title' | 'detail' | 'ou
   readonly request_id: string | null
 }
 
+/** A value, or the problem that the server named. */
 export type Answer<T> =
   | { readonly ok: true; readonly value: T; readonly server_at: number | null }
   | { readonly ok: false; readonly problem: Problem }
 
 type Query = Readonly<Record<string, string | number | boolean | null | undefined>>
 
+/** Reads from the server. */
 export function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Answer<T>> {
   return ask<T>('GET', withQuery(path, query), undefined, signal === undefined ? {} : { signal })
 }
@@ -21,6 +23,7 @@ export function post<T>(path: string, body: object = {}, key: string = crypto.ra
   return ask<T>('POST', path, body, { headers: { 'idempotency-key': key } })
 }
 
+/** A path with those query fields that have a value. */
 export function withQuery(path: string, query: Query): string {
   const given = Object.entries(query).flatMap(([name, value]) =>
     value === undefined || value === null || value === '' ? [] : [[name, String(value)] as [string, string]],
@@ -28,6 +31,7 @@ export function withQuery(path: string, query: Query): string {
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`
 }
 
+/** The header with the token, if there is one. */
 export function authorization(): Record<string, string> {
   const known = token()
   return known === null ? {} : { authorization: `Bearer ${known}` }
@@ -55,6 +59,7 @@ function serverTime(response: Response): number | null {
   return date === null ? null : Date.parse(date)
 }
 
+/** The problem in a refused response. */
 export async function problemOf(response: Response): Promise<Problem> {
   const { status, statusText: title } = response
   const said = (await response.json().catch(() => ({}))) as Partial<Problem>

@@ -30,6 +30,8 @@ export function askOtherTabs(within_ms = 150): Promise<void> {
   })
 }
 
+/** Keeps the token for this tab. */
 export const keepToken = (token: string) => sessionStorage.setItem(place, token)
 
+/** The kept token; null if there is none. */
 export const token = () => sessionStorage.getItem(place)

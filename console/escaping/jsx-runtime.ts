@@ -9,4 +9,5 @@ export { Fragment }
  * written as escapes. Every text of every page passes through here, so none can be forgotten.
  */
 export const jsx: typeof reactJsx = (type, props, key) => reactJsx(type, escapedProps(type, props), key)
+/** `jsx` for several children. */
 export const jsxs: typeof reactJsxs = (type, props, key) => reactJsxs(type, escapedProps(type, props), key)

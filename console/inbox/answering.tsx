@@ -27,6 +27,7 @@ export function Refused({ problem, done }: { problem: Problem | undefined; done:
   )
 }
 
+/** A digest with its name. */
 export function Digest({ name, value }: { name: string; value: string }) {
   return (
     <span className="digest">

@@ -14,6 +14,7 @@ import { Question } from './question.tsx'
 import { QuestionPack } from './question-pack.tsx'
 import { Settlement } from './settlement.tsx'
 
+/** The kinds of interaction in words. */
 export const kindNames: Readonly<Record<string, string>> = {
   approval: 'approval',
   ecs: 'form',

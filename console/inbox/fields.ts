@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../src/kernel/json.ts'
 
+/** One field of a form. */
 export interface Field {
   readonly name: string
   readonly type: string

@@ -1,10 +1,13 @@
+/** A point of a diagram. */
 export interface Point {
   readonly x: number
   readonly y: number
 }
 
+/** A Bézier curve with its two control points. */
 export type Curve = readonly [Point, Point, Point, Point]
 
+/** The SVG path of a curve. */
 export function pathOf([a, b, c, d]: Curve): string {
   return `M${at(a)} C${at(b)} ${at(c)} ${at(d)}`
 }

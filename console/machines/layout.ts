@@ -9,6 +9,7 @@ interface Box {
   readonly width: number
 }
 
+/** An edge with its place in the diagram. */
 export interface Wire {
   readonly from: string
   readonly to: string
@@ -26,6 +27,7 @@ interface Layout {
   readonly wires: readonly Wire[]
 }
 
+/** The height of a state's box, in pixels. */
 export const boxHeight = 30
 const rowHeight = 82
 const gap = 34

@@ -2,6 +2,7 @@ import type { Machine } from '../../src/kernel/machine.ts'
 import { suppose } from '../../src/kernel/transition.ts'
 import { forbiddenBecause } from '../../src/kernel/why-refused.ts'
 
+/** Whether a move is legal, and if not, why. */
 export type Verdict = { readonly isLegal: true } | { readonly isLegal: false; readonly reason: string }
 
 /** Whether a trigger is declared for a state, and if not, why: in the words of the declaration where it has some. */
@@ -19,6 +20,7 @@ interface Move {
   readonly guards: readonly string[]
 }
 
+/** The moves that a machine allows from a state. */
 export function legalMoves(machine: Machine, state: string): readonly Move[] {
   return machine.transitions
     .filter((edge) => edge.from === state)

@@ -1,5 +1,6 @@
 import { Link } from '../parts/link.tsx'
 
+/** The page for what does not exist. */
 export function NotFound({ what }: { what: string }) {
   return (
     <div className="empty">

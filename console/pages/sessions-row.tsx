@@ -13,6 +13,7 @@ interface Shown {
   readonly of: number
 }
 
+/** One row of the list of sessions. */
 export function SessionRow({ row, top, isChosen, position, of }: Shown) {
   const { session_id, title, agent, state, status, since, status_since, current_line } = row
   const isStill = status === null || (state !== 'active' && status !== 'running')

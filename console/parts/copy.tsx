@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { useKeys } from './keys.tsx'
 
+/** Copies text; false if the browser refuses. */
 export async function toClipboard(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)

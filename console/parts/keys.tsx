@@ -49,8 +49,10 @@ function listen(listener: () => void) {
   return () => listeners.delete(listener)
 }
 
+/** Whether single keys are shortcuts. */
 export const singleKeysAreOn = () => localStorage.getItem(place) !== 'off'
 
+/** Turns shortcuts of single keys on or off. */
 export function setSingleKeys(on: boolean): void {
   localStorage.setItem(place, on ? 'on' : 'off')
   changed()

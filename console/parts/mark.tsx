@@ -12,6 +12,7 @@ export function Mark({ machine, state, look }: { machine: string; state: string;
   )
 }
 
+/** The sign of a tone. */
 export function Sign({ look }: { look: Look }) {
   return (
     <span className={`sign is-${look}`} aria-hidden="true">

@@ -24,6 +24,7 @@ function adviceFor({ status, outcome, code }: Problem): string {
   return ''
 }
 
+/** Says that there is nothing to show. */
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="empty">

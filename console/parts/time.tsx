@@ -12,6 +12,7 @@ export function Since({ at, ago = false }: { at: number; ago?: boolean }) {
   )
 }
 
+/** An instant, with the full time as its title. */
 export function At({ at }: { at: number }) {
   return (
     <time dateTime={new Date(at).toISOString()} title={instant(at)} className="number">

@@ -4,6 +4,7 @@ export interface Node {
   readonly lane: string
 }
 
+/** An edge between two steps. */
 export interface Edge {
   readonly from: string
   readonly to: string
@@ -22,7 +23,9 @@ interface Grid {
   readonly lanes: readonly { readonly lane: string; readonly y: number; readonly height: number }[]
 }
 
+/** The width of a step's box, in pixels. */
 export const boxWidth = 160
+/** The height of a step's box, in pixels. */
 export const boxHeight = 68
 const columnGap = 30
 const rowGap = 12

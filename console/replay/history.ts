@@ -11,6 +11,7 @@ interface Moment {
   readonly subjects: ReadonlyMap<string, SubjectAt>
 }
 
+/** An event that the slider marks. */
 export interface Mark {
   readonly place: number
   readonly kind: 'problem' | 'person' | 'restart'

@@ -56,6 +56,7 @@ export function Details({ log, at, select }: Shown) {
   )
 }
 
+/** Everything in a rune except its payload. */
 export function RuneFacts({ rune }: { rune: Rune }) {
   const { kind, actor, actor_category, at, machine, subject_id, from, to, trigger, execution_id } = rune
   return (

@@ -6,6 +6,7 @@ import { getSession, listRunes } from '../api/sessions.ts'
 import { hearServerTime } from '../clock.ts'
 import { createSpine, type Spine } from './spine.ts'
 
+/** The state of the stream. */
 export type Connection = 'connecting' | 'live' | 'catching_up' | 'reconnecting' | 'closed'
 
 /** Text on its way. A rune will say it again, and for good. */
@@ -53,6 +54,7 @@ const page = 1_000
 const atOnce = 5
 const longestWait = 10_000
 
+/** Follows the log of one session. */
 export function openLog(session_id: string): SessionLog {
   const runes: Rune[] = []
   const listeners = new Set<() => void>()

@@ -8,6 +8,7 @@ interface Paths {
   readonly take: (rune: Rune) => void
 }
 
+/** Collects the moves of each subject. */
 export function createPaths(): Paths {
   const moves = new Map<string, SubjectMove[]>()
   const states = new Map<string, string>()

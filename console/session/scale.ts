@@ -9,6 +9,7 @@ const share = 0.12
 const shortest = 30_000
 const foldedWidth = 0.03
 
+/** The scale from time to width; long pauses are folded if asked. */
 export function scaleOf(times: readonly number[], end: number, isFolded: boolean): Scale {
   const start = times[0] ?? end
   const whole = Math.max(1, end - start)

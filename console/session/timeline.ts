@@ -6,6 +6,7 @@ import type { Rune } from '../../src/runes/rune.ts'
 /** What a stretch of a bar was spent on. */
 export type Spending = 'queued' | 'running' | 'person' | 'tool' | 'unknown'
 
+/** What time is spent on, in words. */
 export const spendings: { readonly [S in Spending]: string } = {
   queued: 'queued',
   running: 'running',
@@ -14,6 +15,7 @@ export const spendings: { readonly [S in Spending]: string } = {
   unknown: 'outcome unknown',
 }
 
+/** A stretch of a lane in one state. */
 export interface Segment {
   readonly spending: Spending
   readonly state: string
@@ -23,6 +25,7 @@ export interface Segment {
   readonly event_id: number
 }
 
+/** One row of the timeline. */
 export interface Lane {
   readonly lane_id: string
   readonly kind: 'system' | 'person' | 'run' | 'call'

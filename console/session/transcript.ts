@@ -42,6 +42,7 @@ export type Entry =
       readonly tone: LineTone
     }
 
+/** A tool call in the transcript. */
 export interface ToolEntry {
   readonly type: 'tool'
   readonly event_id: number

@@ -20,11 +20,17 @@ export interface FaultRow {
 
 /** What most rows share: kind, HTTP status, and whether to retry. */
 export const conflict = { kind: 'refusal', http: 409, retry: 'never' } as const
+/** A refusal that can succeed later. */
 export const notNow = { kind: 'refusal', http: 409, retry: 'later' } as const
+/** A refusal because a part is not reachable now. */
 export const unavailable = { kind: 'refusal', http: 503, retry: 'later' } as const
+/** A request whose content does not fit. */
 export const unfit = { kind: 'usage', http: 422, retry: 'never' } as const
+/** A request that is malformed. */
 export const wrong = { kind: 'usage', http: 400, retry: 'never' } as const
+/** A request that its author may not make. */
 export const forbidden = { kind: 'usage', http: 403, retry: 'never' } as const
+/** A store that cannot be used as it is. */
 export const broken = { kind: 'store', http: 503, retry: 'later' } as const
 
 /** The one error class. Callers branch on `code` or `kind`; people read `message`; programs read `details`. */

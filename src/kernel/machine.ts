@@ -35,6 +35,7 @@ export interface Machine<
  */
 export type Tone = 'good' | 'bad' | 'active' | 'waiting' | 'idle'
 
+/** One declared state. */
 export interface State {
   /** Shown to operators in the console and in the generated reference. */
   readonly meaning: string
@@ -48,6 +49,7 @@ export interface State {
   readonly resumable?: true
 }
 
+/** One declared edge. */
 export interface Transition<S extends string = string, T extends string = string, G extends string = string> {
   readonly from: S
   readonly on: T
@@ -124,9 +126,12 @@ export function predicatesOf(machine: Machine): Predicates | undefined {
   return guardsOf.get(machine)
 }
 
+/** The state names of a machine. */
 export type StateOf<M> = M extends { readonly states: infer S } ? keyof S & string : never
 type EdgeOf<M> = M extends { readonly transitions: readonly (infer E)[] } ? E : never
+/** The trigger names of a machine. */
 export type TriggerOf<M> = EdgeOf<M> extends { readonly on: infer T extends string } ? T : never
+/** The guard names of a machine. */
 export type GuardOf<M> = Guarding<EdgeOf<M>>
 
 /** The edges that a trigger may take. */
@@ -153,14 +158,17 @@ export function isTerminal(machine: Pick<Machine, 'states'>, state: string | und
   return stateOf(machine, state)?.terminal === true
 }
 
+/** All states of a machine, in declared order. */
 export function stateNames<S extends string>(machine: Machine<S>): readonly [S, ...S[]] {
   return Object.keys(machine.states) as [S, ...S[]]
 }
 
+/** All triggers of a machine, each once. */
 export function triggerNames<T extends string>(machine: Machine<string, T>): readonly [T, ...T[]] {
   return [...new Set(machine.transitions.map((t) => t.on))] as [T, ...T[]]
 }
 
+/** All guards of a machine, each once. */
 export function guardNames<G extends string>(machine: Machine<string, string, G>): readonly G[] {
   return [...new Set(machine.transitions.flatMap((t) => t.when ?? []))]
 }

@@ -7,6 +7,7 @@ export interface Problem {
 /** So many are told at once. A list of a hundred thousand mistakes helps no one. */
 export const mostTold = 20
 
+/** The JSON pointer of a path. */
 export function pointerTo(path: readonly PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }

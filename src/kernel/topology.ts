@@ -38,6 +38,7 @@ interface ForbiddenTransition {
   readonly reason: string
 }
 
+/** A machine as a graph of nodes and edges. */
 export function topology(machine: Machine): Topology {
   const nodes = Object.entries(machine.states).map(([status, state]) => ({
     status,

@@ -1,6 +1,7 @@
 import type { Reading } from './guard.ts'
 import { type FactsOf, type Machine, predicatesOf, type StateOf, type Transition, type TriggerOf } from './machine.ts'
 
+/** What the kernel decided about a trigger. */
 export type Decision<S extends string = string, T extends string = string> = Allowed<S, T> | Refused<S, T>
 
 interface Allowed<S extends string = string, T extends string = string> {

@@ -1,5 +1,6 @@
 import type { Machine } from './machine.ts'
 
+/** The part of an XState configuration that our machines use. */
 export interface XStateConfig {
   readonly id: string
   readonly initial: string

@@ -53,4 +53,5 @@ export const agentMachine = defineGuarded(agentGuards, {
   ],
 })
 
+/** A state of an agent. */
 export type AgentState = StateOf<typeof agentMachine>

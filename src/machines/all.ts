@@ -24,6 +24,7 @@ export const machines = [
   taskMachine,
 ] as const satisfies readonly Machine[]
 
+/** The name of a machine. */
 export type MachineName = (typeof machines)[number]['name']
 
 const byName: ReadonlyMap<string, Machine> = new Map(machines.map((machine) => [machine.name, machine]))

@@ -74,5 +74,7 @@ export const contractMachine = defineMachine({
   ],
 })
 
+/** A status of an execution contract. */
 export type ContractStatus = StateOf<typeof contractMachine>
+/** A trigger of an execution contract. */
 export type ContractTrigger = TriggerOf<typeof contractMachine>

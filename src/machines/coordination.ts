@@ -138,6 +138,9 @@ export const coordinationMachine = defineGuarded(coordinationGuards, {
   ],
 })
 
+/** A state of a plan. */
 export type CoordinationState = StateOf<typeof coordinationMachine>
+/** A trigger of a plan. */
 export type CoordinationTrigger = TriggerOf<typeof coordinationMachine>
+/** A guard of a plan. */
 export type CoordinationGuard = GuardOf<typeof coordinationMachine>

@@ -192,5 +192,7 @@ export const couplings = defineCouplings<MoveName>()({
   },
 })
 
+/** The name of a frame. */
 export type FrameName = keyof (typeof couplings)['frames']
+/** The name of a thread. */
 export type ThreadName = keyof (typeof couplings)['threads']

@@ -19,6 +19,8 @@ export const goalStops = {
   given_up:          { on: 'unresolvable',     meaning: 'A person said that what it waits for will not come.' },
 } as const satisfies Readonly<Record<string, { readonly on: GoalTrigger; readonly meaning: string }>>
 
+/** A reason for which a goal stops. */
 export type GoalStop = keyof typeof goalStops
 
+/** All reasons for which a goal stops. */
 export const goalStopNames = Object.keys(goalStops) as readonly GoalStop[]

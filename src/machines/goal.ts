@@ -86,5 +86,7 @@ export const goalMachine = defineGuarded(goalGuards, {
   ],
 })
 
+/** A state of a goal. */
 export type GoalState = StateOf<typeof goalMachine>
+/** A trigger of a goal. */
 export type GoalTrigger = TriggerOf<typeof goalMachine>

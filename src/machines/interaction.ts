@@ -59,4 +59,5 @@ export const interactionMachine = defineGuarded(interactionGuards, {
   ],
 })
 
+/** A state of an interaction. */
 export type InteractionState = StateOf<typeof interactionMachine>

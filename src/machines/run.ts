@@ -77,5 +77,7 @@ export const runMachine = defineGuarded(runGuards, {
   ],
 })
 
+/** A status of a run. */
 export type RunStatus = StateOf<typeof runMachine>
+/** A trigger of a run. */
 export type RunTrigger = TriggerOf<typeof runMachine>

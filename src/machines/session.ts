@@ -57,5 +57,7 @@ export const sessionMachine = defineMachine({
   ],
 })
 
+/** A state of a session. */
 export type SessionState = StateOf<typeof sessionMachine>
+/** A trigger of a session. */
 export type SessionTrigger = TriggerOf<typeof sessionMachine>

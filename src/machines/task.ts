@@ -75,4 +75,5 @@ export const taskMachine = defineGuarded(taskGuards, {
   ],
 })
 
+/** A state of a task. */
 export type TaskState = StateOf<typeof taskMachine>

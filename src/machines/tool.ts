@@ -62,4 +62,5 @@ export const toolMachine = defineMachine({
   ],
 })
 
+/** A state of a tool call. */
 export type ToolState = StateOf<typeof toolMachine>

@@ -70,4 +70,5 @@ export const turnMachine = defineGuarded(turnGuards, {
   ],
 })
 
+/** A state of a turn. */
 export type TurnState = StateOf<typeof turnMachine>

@@ -1,6 +1,7 @@
 import type { Rune } from '../runes/rune.ts'
 import type { Listener, Runelog, Source } from './port.ts'
 
+/** Tells readers in this process that a log has grown. */
 export interface Bell {
   /** After a commit: wakes who waits for one of these sessions, and every listener. */
   ring(session_ids: readonly string[], source?: Source): void

@@ -70,6 +70,7 @@ export function judge(
   return folding.changes()
 }
 
+/** Folds runes into the rows of the read models. */
 export interface Folding {
   fold(rune: FoldableRune): Fault | undefined
   /** The rows that differ from what `look` shows. */
@@ -121,6 +122,7 @@ function foldOf(model: ReadModel, look: Look): ModelFold {
   return folding
 }
 
+/** A batch that was judged: its runes, their stored form and the new end of the log. */
 export interface Inscribed {
   readonly runes: readonly Rune[]
   readonly records: readonly StoredRecord[]

@@ -10,6 +10,7 @@ import type { ContractStatus } from '../machines/contract.ts'
 import type { SessionState } from '../machines/session.ts'
 import type { FoldableRune, ReadModel, Row } from './read-model.ts'
 
+/** What the read model holds of one subject of a machine. */
 export type Subject = {
   readonly machine: MachineName
   readonly state: string
@@ -122,6 +123,7 @@ function entered(
   return { key, tag: isListed ? `${machine}:${state}` : null, sort: rune.at, value }
 }
 
+/** What the read model holds of one session. */
 export type SessionRow = {
   readonly state: SessionState
   readonly created_at: number
@@ -249,6 +251,7 @@ export function requestKeyOf(request_id: string): string {
   return request_id.split('.', 1)[0] ?? request_id
 }
 
+/** The digest of the request, which follows its key. */
 export function fingerprintOf(request_id: string): string {
   return request_id.slice(requestKeyOf(request_id).length + 1)
 }

@@ -53,6 +53,7 @@ export function redaction(
   return { original: record, payload, blobs, rune }
 }
 
+/** The rune that records where a closed log was archived. */
 export function archival(
   head: Head | undefined,
   { session_id, ...segment }: { readonly session_id: string; readonly segment: string; readonly sha256: string },

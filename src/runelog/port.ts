@@ -16,6 +16,7 @@ import type { FoundSession, WordQuery } from './words.ts'
  */
 export type Source = 'own' | 'foreign' | 'lost'
 
+/** Called after a commit with the sessions that grew. */
 export type Listener = (session_ids: readonly string[], source: Source) => void
 
 /** What can be read of a store. Nothing here writes. */
@@ -112,12 +113,14 @@ export interface ArchivedBy {
   readonly request_id?: string
 }
 
+/** How many rows a query has. */
 export interface Counted {
   readonly count: number
   /** The least `sort`; null if there is no row, or the row has none. */
   readonly first: number | null
 }
 
+/** A batch to append to one session. */
 export interface Append {
   readonly session_id: string
   readonly runes: readonly Draft[]
@@ -127,11 +130,13 @@ export interface Append {
   readonly fence?: Fence
 }
 
+/** The run and epoch that a batch is written under. The store refuses an older epoch. */
 export interface Fence {
   readonly run_id: string
   readonly epoch: number
 }
 
+/** Which runes of a session to read. */
 export interface Range {
   /** Only runes with a greater `event_id`. */
   readonly after?: number
@@ -141,6 +146,7 @@ export interface Range {
   readonly backward?: boolean
 }
 
+/** Where a log ends. */
 export interface Head {
   readonly session_id: string
   readonly event_id: number
@@ -160,6 +166,7 @@ export interface Ports {
   readonly signer: () => Signer
 }
 
+/** Options of every store. */
 export interface RunelogOptions {
   /** Read models beside the built-in ones. */
   readonly models?: readonly ReadModel[]

@@ -54,6 +54,7 @@ const draftNames: ReadonlySet<string> = new Set([
 const actorNames: ReadonlySet<string> = new Set(actors)
 const visibilityNames: ReadonlySet<string> = new Set(visibilities)
 
+/** What preparing a batch needs. */
 export interface Preparing extends Pick<Ports, 'sha256' | 'random'> {
   readonly redactor: Redactor | undefined
 }

@@ -12,6 +12,7 @@ export interface ArchivedRecord extends StoredRecord {
   readonly position: number
 }
 
+/** Archived logs as files. */
 export interface Segments {
   /** Puts the records into a file that is on disk, name and all, when the promise resolves. Same records, same file. */
   write(session_id: string, records: readonly ArchivedRecord[]): Promise<{ segment: string; sha256: string }>

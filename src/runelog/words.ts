@@ -13,6 +13,7 @@ export interface WordQuery {
   readonly limit: number
 }
 
+/** A session that a search found. */
 export interface FoundSession {
   readonly session_id: string
   /** Sessions are numbered in the order in which they began. */
@@ -43,6 +44,7 @@ function cut(found: string): string {
   return found.length <= longestWord ? found : found.slice(0, longestWord).replace(/[\ud800-\udbff]$/, '')
 }
 
+/** The key of the searchable text of one rune. */
 export function textKey(session_id: string, event_id: number): string {
   return `${session_id}/${event_id}`
 }

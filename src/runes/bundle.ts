@@ -25,18 +25,22 @@ interface BundleHeader {
   readonly machines: Readonly<Record<string, string>>
 }
 
+/** The first line of a bundle, as a value. */
 export function bundleHeader(session_id: string, machines: BundleHeader['machines']): BundleHeader {
   return { format: 'statewright-bundle', version: 3, session_id, machines }
 }
 
+/** Writes the header of a bundle as its line. */
 export function headerLine({ format, version, session_id, machines }: BundleHeader): string {
   return JSON.stringify({ format, version, session_id, machines })
 }
 
+/** Writes a record as a line of a bundle. */
 export function recordLine({ event_id, header, payload, salt, hash }: StoredRecord): string {
   return JSON.stringify({ event_id, header, payload, salt, hash })
 }
 
+/** Writes a checkpoint as a line of a bundle. */
 export function checkpointLine(checkpoint: Checkpoint): string {
   return JSON.stringify({ checkpoint })
 }
@@ -50,6 +54,7 @@ function bundleText(header: BundleHeader, checkpoint: Checkpoint): string {
   return statementText('bundle', { header: { ...header }, checkpoint: { ...checkpoint } })
 }
 
+/** What the check of a bundle found. */
 export interface BundleVerdict {
   readonly session_id: string | undefined
   /** Under 1, neither redactions nor the list of machines are signed. */

@@ -84,10 +84,12 @@ export function isSalt(salt: string): boolean {
   return saltPattern.test(salt)
 }
 
+/** The digest of a payload with its salt, as the header holds it. */
 export function payloadDigest(salt: string, payload: string, sha256: Sha256): string {
   return sha256(hashedTexts.payload(salt, payload))
 }
 
+/** The hash of a rune: its header, chained to the hash before it. */
 export function link(prev_hash: string, header: string, sha256: Sha256): string {
   return sha256(hashedTexts.rune(prev_hash, header))
 }

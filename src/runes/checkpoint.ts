@@ -18,17 +18,20 @@ export interface Checkpoint extends Mark {
 
 type Unsigned = Omit<Checkpoint, 'public_key' | 'signature'>
 
+/** Signs with the key of the store. */
 export interface Signer {
   readonly public_key: string
   readonly sign: (text: string) => string
 }
 
+/** Checks a signature; any malformed input is false. */
 export type CheckSignature = (signed: {
   readonly text: string
   readonly public_key: string
   readonly signature: string
 }) => boolean
 
+/** Signs where a log ends. */
 export function signCheckpoint(statement: Unsigned, { public_key, sign }: Signer): Checkpoint {
   return { ...statement, public_key, signature: sign(signedText({ ...statement, public_key })) }
 }

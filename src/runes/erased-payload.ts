@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { Json } from '../kernel/json.ts'
 import { type Kind, kinds } from './kinds.ts'
 
+/** Stands in a payload where content was erased. */
 export const erased = '[redacted]'
 
 /**

@@ -8,4 +8,5 @@ import type { Json } from '../kernel/json.ts'
  */
 export const jsonValue = z.custom<Json>((value) => value !== undefined)
 
+/** The schema of a JSON object. */
 export const jsonObject = z.record(z.string(), jsonValue)

@@ -22,9 +22,12 @@ export const kinds = {
   ...planKinds,
 }
 
+/** The kind of a rune. */
 export type Kind = keyof typeof kinds
+/** The payload of a kind. */
 export type Payload<K extends Kind> = z.infer<(typeof kinds)[K]>
 
+/** Whether a string names a kind of rune. */
 export function isKind(kind: string): kind is Kind {
   return Object.hasOwn(kinds, kind)
 }

@@ -28,6 +28,7 @@ export function signRedaction(statement: RedactionStatement, { public_key, sign 
   return { event_id, reason, remains_sha256, blobs, redacted_by, public_key, signature }
 }
 
+/** The text of a redaction that is signed. */
 export function redactionText(statement: RedactionStatement, public_key: string): string {
   const { session_id, event_id, hash, remains_sha256, reason, redacted_by, at } = statement
   const blobs = [...statement.blobs]

@@ -2,6 +2,7 @@ import type { Reading } from '../kernel/guard.ts'
 import type { Actor, ActorCategory } from './actor.ts'
 import type { Kind, Payload } from './kinds.ts'
 
+/** Who may read a rune. */
 export const visibilities = ['public', 'internal', 'secret'] as const
 
 /** Everyone; agents and the pipeline; the originating agent only. */
@@ -22,6 +23,7 @@ export interface Concerns {
   readonly request_id?: string
 }
 
+/** The ids of subjects that a rune may concern. */
 export const concernNames = [
   'run_id',
   'agent_id',
@@ -68,6 +70,7 @@ export type Rune<K extends Kind = Kind> = {
     }
 }[K]
 
+/** Everything in a rune except its payload. */
 export interface Header {
   /** Per session, from 1, without gaps; the cursor of every reader. */
   readonly event_id: number

@@ -36,6 +36,7 @@ export function schemaVersion(kind: Kind): number {
   return (steps[kind]?.length ?? 0) + 1
 }
 
+/** Brings a payload from the version it was written in to the current one. */
 export function upcast(kind: Kind, version: number, payload: Json): Json {
   const remaining = steps[kind]?.slice(version - 1)
   if (remaining === undefined || remaining.length === 0) return payload

@@ -27,6 +27,7 @@ export interface Redacted {
   readonly is_after_mark: boolean
 }
 
+/** Checks the records of one log in order. */
 export interface Verifier {
   /** Takes the records in order. Once it has named a bad event, the rest proves nothing. Any bytes may come; it never throws. */
   take(record: unknown): BadEvent | undefined
@@ -37,6 +38,7 @@ export interface Verifier {
   redactions(): readonly Redacted[]
 }
 
+/** What a verifier needs. */
 export interface VerifierPorts {
   readonly sha256: Sha256
   readonly check: CheckSignature

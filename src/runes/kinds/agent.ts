@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { jsonObject } from '../json-value.ts'
 
+/** The schema of a budget; a missing field means no limit. */
 export const budget = z.strictObject({
   tokens: z.int().nonnegative().optional(),
   tool_calls: z.int().nonnegative().optional(),
@@ -8,6 +9,7 @@ export const budget = z.strictObject({
   cost_usd: z.number().nonnegative().optional(),
 })
 
+/** The runes about agents. */
 export const agentKinds = {
   'agent.spawning': z.strictObject({
     agent_id: z.string(),

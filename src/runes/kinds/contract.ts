@@ -19,17 +19,22 @@ const evidence = z.strictObject({
   output_ref: z.string().exactOptional(),
 })
 
+/** What proves an outcome. */
 export type Evidence = z.infer<typeof evidence>
 
+/** Why a contract waits. */
 export const waitingReasons = ['approval', 'ecs', 'outcome_unknown'] as const
 
 /** Why a contract waits. */
 export type WaitingReason = (typeof waitingReasons)[number]
 
+/** Who decided about a contract. */
 export const deciders = ['human', 'timer', 'policy'] as const
 
+/** One of the deciders. */
 export type Decider = (typeof deciders)[number]
 
+/** The runes about execution contracts. */
 export const contractKinds = {
   'contract.opened': z.strictObject({
     action_type: z.enum(['tool_call', 'ecs_request']),

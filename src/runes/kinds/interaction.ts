@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { jsonObject, jsonValue } from '../json-value.ts'
 
+/** The runes about interactions. */
 export const interactionKinds = {
   'interaction.opened': z.strictObject({
     interaction_kind: z.enum(['approval', 'ecs', 'question', 'question_pack', 'settlement', 'notice']),

@@ -3,6 +3,7 @@ import { stateNames } from '../../kernel/machine.ts'
 import { contractMachine } from '../../machines/contract.ts'
 import { deciders } from './contract.ts'
 
+/** The runes about memory. */
 export const memoryKinds = {
   'memory.committed': z.strictObject({
     type: z.literal('execution_fact'),

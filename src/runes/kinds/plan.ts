@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { goalStopNames } from '../../machines/goal-stops.ts'
 import { jsonObject, jsonValue } from '../json-value.ts'
 
+/** The runes about plans. */
 export const planKinds = {
   'coordination.received': z.strictObject({
     intent_id: z.string(),

@@ -9,6 +9,7 @@ const budgetSpent = z.strictObject({
   needed: z.int().nonnegative().exactOptional(),
 })
 
+/** The runes about runs. */
 export const runKinds = {
   'run.submitted': z.strictObject({
     agent: z.string(),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { jsonObject } from '../json-value.ts'
 import { budget } from './agent.ts'
 
+/** The runes about sessions. */
 export const sessionKinds = {
   'session.created': z.strictObject({ conversation_id: z.string(), config: jsonObject }),
   'session.activated': z.strictObject({ root_agent_id: z.string() }),

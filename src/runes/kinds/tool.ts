@@ -11,6 +11,7 @@ const toolResultStatuses = [
   'sandbox_violation',
 ] as const
 
+/** The runes about tool calls. */
 export const toolKinds = {
   'tool.call': z.strictObject({
     call_id: z.string(),

@@ -8,6 +8,7 @@ const usage = z.strictObject({
   cost_usd: z.number().nonnegative().optional(),
 })
 
+/** The runes about turns. */
 export const turnKinds = {
   'turn.started': z.strictObject({ turn_id: z.string(), agent_id: z.string(), input: jsonValue }),
   /** Deltas are coalesced; `offset` is where this fragment begins in the text of its round. */
