@@ -7,9 +7,9 @@ import { systemClock } from '../adapters/system/timers.ts'
 import { workspaceOf } from '../adapters/workspace/workspace-tools.ts'
 import { isFault } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
-import { unreadable } from '../runelog/damage.ts'
+import { firstBad } from '../runelog/damage.ts'
 import { mayGo, type Stray } from '../runelog/segment.ts'
-import { type BadEvent, createVerifier } from '../runes/verify.ts'
+import { createVerifier } from '../runes/verify.ts'
 import { listAgents } from '../surface/operations/agents.ts'
 import { parseStoreUrl, shownStore } from '../surface/store-url.ts'
 import type { ExistingStore, Finding, Where } from '../surface/wiring.ts'
@@ -118,21 +118,14 @@ async function theRecord({ runelog }: ExistingStore, sessions: readonly string[]
   let events = 0
   for (const session_id of sessions) {
     const verifier = createVerifier(session_id, { ...hostPorts, check: checkSignature, trusted: undefined })
-    let problem: BadEvent | undefined
-    try {
-      for await (const record of runelog.records(session_id)) {
-        problem = verifier.take(record)
-        if (problem !== undefined) break
-        if (++events === most_events) return good(what, `the first ${events} events verify`)
-      }
-      problem ??= verifier.end()
-    } catch (error) {
-      problem = { event_id: verifier.head().event_id + 1, problem: unreadable(error) }
-    }
-    if (problem !== undefined) {
-      const says = `${session_id} event ${problem.event_id}: ${problem.problem}`
+    const found = await firstBad(runelog.records(session_id), verifier, () =>
+      ++events === most_events ? 'stop' : undefined,
+    )
+    if (found !== undefined) {
+      const says = `${session_id} event ${found.event_id}: ${found.problem}`
       return bad(what, says, '"statewright verify" names all damage; keep the files, then restore a copy')
     }
+    if (events === most_events) return good(what, `the first ${events} events verify`)
   }
   return good(what, `its ${events} events verify`)
 }

@@ -6,27 +6,28 @@ import type { Io } from './host.ts'
 import { card, isIrreversible } from './render/card.ts'
 import { paintFor, safeLine } from './render/text.ts'
 
+/** Asks the person at the terminal. Resolves with whether they answered. */
+export type Ask = (interaction_id: string, signal: AbortSignal) => Promise<'answered' | 'left'>
+
 /**
  * Shows a question and sends the answer of the person at the terminal. An empty line leaves the question open. To
  * approve an irreversible action, the person types the beginning of its digest, which a habitual yes does not match.
  */
-export async function askPerson(
-  io: Io,
-  client: Client,
-  interaction_id: string,
-  signal: AbortSignal,
-): Promise<'answered' | 'left'> {
-  const asked = await client.call(getInteraction, { params: { interaction_id } })
-  if (asked.state !== 'open') return 'left'
-  for (const line of card(asked, io.host.now(), paintFor(io.terminal.hasColor))) io.err(line)
-  const params = { interaction_id }
-  const said = await ask(io, asked, signal)
-  if (said === undefined) return 'left'
-  if (said.verb === 'approve') await client.call(approve, { params, body: said.body })
-  else if (said.verb === 'deny') await client.call(deny, { params, body: said.body })
-  else if (said.verb === 'settle') await client.call(settle, { params, body: said.body })
-  else await client.call(answer, { params, body: said.body })
-  return 'answered'
+export function askPerson(io: Io, client: Client): Ask {
+  return async (interaction_id, signal) => {
+    const params = { interaction_id }
+    const asked = await client.call(getInteraction, { params })
+    if (asked.state !== 'open') return 'left'
+    for (const line of card(asked, io.host.now(), paintFor(io.terminal.hasColor))) io.err(line)
+    const typed = await ask(io, asked, signal)
+    if (typed === undefined) return 'left'
+    const { verb, body } = typed
+    if (verb === 'approve') await client.call(approve, { params, body })
+    else if (verb === 'deny') await client.call(deny, { params, body })
+    else if (verb === 'settle') await client.call(settle, { params, body })
+    else await client.call(answer, { params, body })
+    return 'answered'
+  }
 }
 
 type Answer =
@@ -42,8 +43,8 @@ async function ask(io: Io, asked: InteractionCard, signal: AbortSignal): Promise
     case 'settlement':
       return askSettlement(io, signal)
     case 'question': {
-      const said = await line(io, 'Your answer (empty: leave it open): ', signal)
-      return said === undefined ? undefined : { verb: 'answer', body: { reply: { answer: said } } }
+      const typed = await line(io, 'Your answer (empty: leave it open): ', signal)
+      return typed === undefined ? undefined : { verb: 'answer', body: { reply: { answer: typed } } }
     }
     default:
       return askForm(io, asked, signal)
@@ -53,13 +54,13 @@ async function ask(io: Io, asked: InteractionCard, signal: AbortSignal): Promise
 async function askApproval(io: Io, asked: InteractionCard, signal: AbortSignal): Promise<Answer | undefined> {
   const proof = isIrreversible(asked) ? asked.digest?.slice(0, 4) : undefined
   const yes = proof === undefined ? 'y' : `${proof}, the beginning of the digest,`
-  const said = await line(io, `Type ${yes} to approve, n to deny (empty: leave it open): `, signal)
-  if (said === undefined) return undefined
-  if (/^n(o)?$/i.test(said)) {
+  const typed = await line(io, `Type ${yes} to approve, n to deny (empty: leave it open): `, signal)
+  if (typed === undefined) return undefined
+  if (/^n(o)?$/i.test(typed)) {
     const reason = await line(io, 'Why? The agent is told (may be empty): ', signal)
     return { verb: 'deny', body: reason === undefined ? {} : { reason } }
   }
-  const isYes = proof === undefined ? /^y(es)?$/i.test(said) : [proof, asked.digest].includes(said.toLowerCase())
+  const isYes = proof === undefined ? /^y(es)?$/i.test(typed) : [proof, asked.digest].includes(typed.toLowerCase())
   if (isYes) return { verb: 'approve', body: asked.digest === null ? {} : { digest: asked.digest } }
   io.err('That was neither; nothing is approved.')
   return askApproval(io, asked, signal)
@@ -68,9 +69,9 @@ async function askApproval(io: Io, asked: InteractionCard, signal: AbortSignal):
 async function askSettlement(io: Io, signal: AbortSignal): Promise<Answer | undefined> {
   const question =
     'Type happened, did not happen, or leave to end the run as failed and be asked again (empty: the run waits on): '
-  const said = await line(io, question, signal)
-  if (said === undefined) return undefined
-  const outcome = ({ happened: 'happened', 'did not happen': 'did_not', leave: 'leave' } as const)[said]
+  const typed = await line(io, question, signal)
+  if (typed === undefined) return undefined
+  const outcome = ({ happened: 'happened', 'did not happen': 'did_not', leave: 'leave' } as const)[typed]
   if (outcome !== undefined) return { verb: 'settle', body: { outcome } }
   io.err('That was none of them; nothing is settled.')
   return askSettlement(io, signal)
@@ -79,13 +80,13 @@ async function askSettlement(io: Io, signal: AbortSignal): Promise<Answer | unde
 /** Asks field by field. An empty field gets its default. */
 async function askForm(io: Io, asked: InteractionCard, signal: AbortSignal): Promise<Answer | undefined> {
   const fields = fieldsOf(asked.request)
-  const said = await line(
+  const typed = await line(
     io,
     `Type y to ${fields.length > 0 ? 'fill it in' : 'confirm'}, n to refuse (empty: leave it open): `,
     signal,
   )
-  if (said === undefined) return undefined
-  if (/^n(o)?$/i.test(said)) return { verb: 'answer', body: { reply: { action: 'reject' } } }
+  if (typed === undefined) return undefined
+  if (/^n(o)?$/i.test(typed)) return { verb: 'answer', body: { reply: { action: 'reject' } } }
   const data: Record<string, Json> = {}
   for (const field of fields) {
     const value = await line(io, `${label(field)}: `, signal)
@@ -101,8 +102,8 @@ function label(field: Field): string {
 }
 
 async function line(io: Io, question: string, signal: AbortSignal): Promise<string | undefined> {
-  const said = (await io.terminal.ask(question, signal))?.trim()
-  return said === '' ? undefined : said
+  const typed = (await io.terminal.ask(question, signal))?.trim()
+  return typed === '' ? undefined : typed
 }
 
 /** A field of a form. */

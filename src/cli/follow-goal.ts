@@ -2,15 +2,14 @@ import { type GoalReport, isQuestion } from '../autonomy/goals/report.ts'
 import type { Client } from '../surface/client.ts'
 import { getGoal } from '../surface/operations/goals.ts'
 import { getSession } from '../surface/operations/sessions.ts'
-import type { jsonOption, whereOptions } from './arguments.ts'
 import { askPerson } from './ask-person.ts'
-import type { Values } from './command.ts'
+import type { Call } from './command.ts'
 import { exits } from './exits.ts'
 import { bringsBack, sayIdle } from './follow-run.ts'
-import type { Io } from './host.ts'
-import { next, verbFor } from './print.ts'
+import type { clientOptions } from './options.ts'
+import { verbFor } from './print.ts'
 import { goalChanges, goalLines } from './render/goal.ts'
-import { paintFor, safeJson } from './render/text.ts'
+import { safeJson } from './render/text.ts'
 
 interface Following {
   readonly client: Client
@@ -26,11 +25,9 @@ interface Following {
  * suspended. Ctrl-C ends the following, not the goal.
  */
 export async function followGoal(
-  io: Io,
-  args: { readonly values: Values<typeof jsonOption & typeof whereOptions> },
+  { io, values, paint, next }: Call<typeof clientOptions>,
   { client, goal_id, patient, asks }: Following,
 ): Promise<number> {
-  const paint = paintFor(io.terminal.hasColor)
   const params = { goal_id }
   const leave = new AbortController()
   let isInterrupted = false
@@ -41,13 +38,13 @@ export async function followGoal(
   const { session_id } = await client.call(getGoal, { params })
   const { event_id } = await client.call(getSession, { params: { session_id } })
   let last = await client.call(getGoal, { params })
-  if (args.values.json) io.out(safeJson(last))
+  if (values.json) io.out(safeJson(last))
   else for (const line of goalLines(last, paint)) io.out(line)
 
   const isDone = async () => {
     if (last.ended_at !== null) return true
     if (asks)
-      for (const { interaction_id } of questions(last)) await askPerson(io, client, interaction_id, leave.signal)
+      for (const { interaction_id } of questions(last)) await askPerson(io, client)(interaction_id, leave.signal)
     return questions(last).length > 0 && !asks && !patient && isAtRest(last)
   }
   const look = async () => {
@@ -55,7 +52,7 @@ export async function followGoal(
     const changes = goalChanges(last, now, paint)
     last = now
     if (changes.length === 0) return
-    if (args.values.json) io.out(safeJson(now))
+    if (values.json) io.out(safeJson(now))
     else for (const line of changes) io.out(line)
     if (await isDone()) leave.abort()
   }
@@ -100,20 +97,20 @@ export async function followGoal(
     leave.abort()
   }
   if (last.ended_at === null && last.held_up_by !== null && !(patient && isInterrupted)) {
-    next(io, args, `goal show ${goal_id}`, await bringsBack(client, session_id))
+    next(`goal show ${goal_id}`, await bringsBack(client, session_id))
     return exits.waiting
   }
   if (last.ended_at === null && questions(last).length > 0) {
-    next(io, args, ...answers(last), `goal watch ${goal_id} --work`)
+    next(...answers(last), `goal watch ${goal_id} --work`)
     return exits.waiting
   }
   if (last.ended_at === null && isInterrupted) return exits.interrupted
   if (last.ended_at === null) {
     io.err(sayIdle(last.state.replace('_', ' ')))
-    next(io, args, `goal watch ${goal_id} --work`)
+    next(`goal watch ${goal_id} --work`)
     return exits.unreachable
   }
-  next(io, args, ...questions(last).map(verbFor), `goal show ${goal_id}`)
+  next(...questions(last).map(verbFor), `goal show ${goal_id}`)
   return last.state === 'goal_met' ? exits.ok : exits.failed
 }
 

@@ -6,6 +6,7 @@ import type { Client } from '../surface/client.ts'
 import { interruptRun } from '../surface/operations/run-commands.ts'
 import { getRun } from '../surface/operations/runs.ts'
 import { getSession } from '../surface/operations/sessions.ts'
+import type { Ask } from './ask-person.ts'
 import type { Exit } from './exits.ts'
 import type { Io } from './host.ts'
 import type { Viewer } from './render/viewer.ts'
@@ -31,11 +32,10 @@ export interface Followed {
   readonly brings_back: string | null
 }
 
-/** How a run is followed. */
 interface Following {
   readonly viewer: Viewer
   /** Asks the person at the terminal. Without it, following ends when the run waits for a person. */
-  readonly ask?: (interaction_id: string, signal: AbortSignal) => Promise<'answered' | 'left'>
+  readonly ask?: Ask
   /** Keep following while the run waits for a person. */
   readonly patient?: boolean
   /** Ctrl-C stops the run, not only the following. */

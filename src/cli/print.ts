@@ -1,18 +1,9 @@
 import { answeredBy } from '../observation/describe.ts'
 import { shownStore } from '../surface/store-url.ts'
-import type { jsonOption, whereOptions } from './arguments.ts'
-import type { Values } from './command.ts'
 import type { Io } from './host.ts'
-import { inOrder, safeJson } from './render/text.ts'
+import type { clientOptions, Values } from './options.ts'
 
-type Printed = { readonly values: Values<typeof jsonOption> }
-type Placed = { readonly values: Values<typeof jsonOption & typeof whereOptions> }
-
-/** Prints a result: as JSON for a program, as lines for a person. */
-export function print(io: Pick<Io, 'out'>, { values }: Printed, result: unknown, lines: () => readonly string[]): void {
-  if (values.json) io.out(safeJson(inOrder(result), 2))
-  else for (const line of lines()) io.out(line)
-}
+type Placed = { readonly values: Values<typeof clientOptions> }
 
 /** Suggests the next commands on standard error, with the places that this one was given. Programs do not get it. */
 export function next(io: Pick<Io, 'program' | 'err'>, { values }: Placed, ...commands: readonly string[]): void {
@@ -25,11 +16,12 @@ export function next(io: Pick<Io, 'program' | 'err'>, { values }: Placed, ...com
 }
 
 /** Reports progress once a second while the work lasts; without a terminal, every ten seconds. */
-export async function busy<T>(io: Io, what: () => string, work: () => Promise<T>): Promise<T> {
+export async function busy<T>(io: Io, what: string | (() => string), work: () => Promise<T>): Promise<T> {
   let seconds = 0
   const stop = io.host.everySecond(() => {
     seconds += 1
-    if (io.terminal.isInteractive || seconds % 10 === 0) io.err(`… ${what()} (${seconds} s)`)
+    if (io.terminal.isInteractive || seconds % 10 === 0)
+      io.err(`… ${typeof what === 'string' ? what : what()} (${seconds} s)`)
   })
   try {
     return await work()

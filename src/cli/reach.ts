@@ -4,26 +4,26 @@ import { findSubjects } from '../surface/operations/machines.ts'
 import { listSessions } from '../surface/operations/sessions.ts'
 import type { ExistingStore, Use, Where } from '../surface/wiring.ts'
 import { id as isId } from '../wire/common.ts'
-import type { whereOptions } from './arguments.ts'
-import type { Values } from './command.ts'
 import type { Io } from './host.ts'
+import type { Values, whereOptions } from './options.ts'
 
-type Placed = { readonly values: Values<typeof whereOptions> }
-type Hosted = Pick<Io, 'host'>
+interface Placed {
+  readonly values: Values<typeof whereOptions>
+  readonly io: Pick<Io, 'host'>
+}
 
-/** The places that the arguments name. */
-export function whereOf({ values: { server, store, config } }: Placed): Where {
+/** The places that a command names. */
+export function whereOf({ server, store, config }: Placed['values']): Where {
   return { server, store, config }
 }
 
 /** Opens a client, and closes it however the work ends. */
 export async function withClient<T>(
-  { host }: Hosted,
-  args: Placed,
+  { values, io }: Placed,
   use: Use,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const client = await host.openClient(whereOf(args), use)
+  const client = await io.host.openClient(whereOf(values), use)
   try {
     return await work(client)
   } finally {
@@ -33,12 +33,11 @@ export async function withClient<T>(
 
 /** Opens the store, and closes it however the work ends. */
 export async function withStore<T>(
-  { host }: Hosted,
-  { values }: { readonly values: { readonly store?: string | undefined } },
+  { values, io }: Placed,
   use: 'look' | 'change',
   work: (store: ExistingStore) => Promise<T>,
 ): Promise<T> {
-  const store = await host.openStore(values.store, use)
+  const store = await io.host.openStore(values.store, use)
   try {
     return await work(store)
   } finally {
@@ -53,13 +52,13 @@ interface Ways<T> {
 }
 
 /** Works on the store itself; through a server if one is named, or holds the store and can be asked. */
-export async function hereOrThere<T>(io: Hosted, args: Placed, { use, here, there }: Ways<T>): Promise<T> {
-  if (args.values.server !== undefined) return withClient(io, args, 'look', there)
+export async function hereOrThere<T>(call: Placed, { use, here, there }: Ways<T>): Promise<T> {
+  if (call.values.server !== undefined) return withClient(call, 'look', there)
   try {
-    return await withStore(io, args, use, here)
+    return await withStore(call, use, here)
   } catch (error) {
     if (!isHeld(error)) throw error
-    return withClient(io, args, 'look', there)
+    return withClient(call, 'look', there)
   }
 }
 

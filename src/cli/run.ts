@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util'
 import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
-import type { Arguments, Command } from './command.ts'
+import type { Command } from './command.ts'
 import { type Exit, exitFor, exitMeanings, exits } from './exits.ts'
 import type { Io } from './host.ts'
+import type { Arguments } from './options.ts'
 import { guarded, safeJson } from './render/text.ts'
 
 /** The command line: its commands and its version. */

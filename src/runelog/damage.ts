@@ -4,6 +4,7 @@ import { blobsIn } from '../runes/erased-payload.ts'
 import { isKind, payloadProblem } from '../runes/kinds.ts'
 import { type StoredRecord, toRune } from '../runes/record.ts'
 import { readRedaction } from '../runes/redaction.ts'
+import type { BadEvent, Verifier } from '../runes/verify.ts'
 import { startFold } from './judge.ts'
 import type { ReadModel, Row } from './read-model.ts'
 import { foldProblem, nameOf } from './refold.ts'
@@ -14,6 +15,29 @@ export interface Damage {
   /** The row, file or event. */
   readonly what: string
   readonly problem: string
+}
+
+/**
+ * The first bad event of a log, by its verifier. Bytes that cannot be read are a finding, too. `seen` gets each record
+ * that was proved, and may stop the search.
+ */
+export async function firstBad(
+  records: AsyncIterable<StoredRecord>,
+  verifier: Verifier,
+  seen: (record: StoredRecord) => Promise<void> | 'stop' | undefined = () => undefined,
+): Promise<BadEvent | undefined> {
+  try {
+    for await (const record of records) {
+      const bad = verifier.take(record)
+      if (bad !== undefined) return bad
+      const turn = seen(record)
+      if (turn === 'stop') return undefined
+      if (turn !== undefined) await turn
+    }
+  } catch (error) {
+    return { event_id: verifier.head().event_id + 1, problem: unreadable(error) }
+  }
+  return verifier.end()
 }
 
 /** Why something cannot be read. Of a damaged store the damage is told, without the advice to look for more of it. */

@@ -5,11 +5,10 @@ import { type Checkpoint, signCheckpoint } from '../../runes/checkpoint.ts'
 import type { Client } from '../../surface/client.ts'
 import { signSession } from '../../surface/operations/audit.ts'
 import type { ExistingStore } from '../../surface/wiring.ts'
-import { hereOrThereOptions, jsonOption, take } from '../arguments.ts'
 import { command } from '../command.ts'
 import { exits } from '../exits.ts'
 import type { Host, Io } from '../host.ts'
-import { print } from '../print.ts'
+import { hereOrThereOptions, jsonOption } from '../options.ts'
 import { everySession, hereOrThere, resolveId, sessionNamed } from '../reach.ts'
 
 /** The command `checkpoint`. */
@@ -17,28 +16,29 @@ export const checkpointCommand = command({
   name: 'checkpoint',
   usage: 'statewright checkpoint [session] [-o FILE] [--json]',
   summary: 'Sign where each log ends. Keep the lines out of reach of everyone who can write to the store.',
+  takes: [0, 1],
   options: {
     ...hereOrThereOptions,
     ...jsonOption,
     output: { type: 'string', short: 'o', summary: 'add the lines to this file instead of printing them' },
   },
-
-  async run(args, io) {
-    const [given] = take(this, args, 0, 1)
-    const signed = await hereOrThere(io, args, {
+  async run(call) {
+    const { io, print, words } = call
+    const [given] = words
+    const signed = await hereOrThere(call, {
       use: 'look',
       here: (store) => signHere(io.host, store, given),
       there: (client) => signThere(io, client, given),
     })
     const found = signed.filter((one) => one !== null)
     const lines = found.map(checkpointLine)
-    const file = args.values.output
+    const file = call.values.output
     // Each line is JSON already.
     if (file === undefined) for (const line of lines) io.out(line)
     else {
       await addLines(file, lines)
       const public_key = found[0]?.public_key ?? null
-      print(io, args, { file, checkpoints: lines.length, public_key }, () => {
+      print({ file, checkpoints: lines.length, public_key }, () => {
         const by = public_key === null ? '' : `, signed with the key ${public_key}`
         return [`${lines.length} ${lines.length === 1 ? 'checkpoint' : 'checkpoints'} added to ${file}${by}`]
       })

@@ -2,11 +2,10 @@ import { open, rename, rm, stat } from 'node:fs/promises'
 import { fileRefused } from '../../faults/catalogue.ts'
 import type { Checkpoint } from '../../runes/checkpoint.ts'
 import type { Bundle } from '../../surface/wiring.ts'
-import { badUsage, jsonOption, take, whereOptions } from '../arguments.ts'
 import { command } from '../command.ts'
-import { exits } from '../exits.ts'
 import type { Io } from '../host.ts'
-import { busy, next, print } from '../print.ts'
+import { clientOptions } from '../options.ts'
+import { busy, next } from '../print.ts'
 import { resolveId, sessionNamed, whereOf } from '../reach.ts'
 
 /** The command `export`. */
@@ -14,13 +13,12 @@ export const exportCommand = command({
   name: 'export',
   usage: 'statewright export SESSION -o FILE',
   summary: 'Write a session to a file that proves itself: every record, and a signed checkpoint.',
-  options: { output: { type: 'string', short: 'o', summary: 'the file to write' }, ...whereOptions, ...jsonOption },
-
-  async run(args, io) {
-    const [given = ''] = take(this, args, 1)
-    const path = args.values.output
-    if (path === undefined) throw badUsage(this, 'Say where to, with -o FILE.')
-    const bundle = await io.host.openBundle(whereOf(args), {
+  takes: 1,
+  options: { output: { type: 'string', short: 'o', summary: 'the file to write' }, ...clientOptions },
+  async run({ words: [given = ''], values, io, print, refuse }) {
+    const path = values.output
+    if (path === undefined) throw refuse('Say where to, with -o FILE.')
+    const bundle = await io.host.openBundle(whereOf(values), {
       inStore: (store) => sessionNamed(store, given),
       onServer: async (client) => (await resolveId(client, given, 'session')).session_id,
     })
@@ -29,14 +27,13 @@ export const exportCommand = command({
         throw fileRefused(path, error)
       })
       const { session_id } = bundle
-      print(io, args, { session_id, events: event_id, file: path, public_key }, () => [
+      print({ session_id, events: event_id, file: path, public_key }, () => [
         `${session_id}: ${event_id} events written to ${path}, signed with the key ${public_key}`,
       ])
     } finally {
       await bundle.close()
     }
-    next(io, { values: { json: args.values.json } }, `verify --bundle ${path}`)
-    return exits.ok
+    next(io, { values: { json: values.json } }, `verify --bundle ${path}`)
   },
 })
 

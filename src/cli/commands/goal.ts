@@ -11,28 +11,25 @@ import {
   rejectGoal,
   startGoal,
 } from '../../surface/operations/goals.ts'
-import { badUsage, countOf, jsonOption, reasonOption, take, whereOptions } from '../arguments.ts'
-import { type Arguments, command, withVerbs } from '../command.ts'
+import { type Call, command, withVerbs } from '../command.ts'
 import { exits } from '../exits.ts'
 import { followGoal } from '../follow-goal.ts'
-import type { Io } from '../host.ts'
-import { next, print } from '../print.ts'
-import { resolveId, withClient } from '../reach.ts'
+import { clientOptions, reasonOption } from '../options.ts'
 import { critiqueLines, goalLines, goalRows, openLines, settling } from '../render/goal.ts'
-import { paintFor } from '../render/text.ts'
 
-const options = { ...whereOptions, ...jsonOption } as const
-const task = {
+const decisionOptions = {
   task: {
     type: 'string',
     summary: 'a review of the goal, by the name of its task; else the plan, and for reject the only open review',
   },
+  ...reasonOption,
 } as const
 
 const start = command({
   name: 'goal',
   usage: 'statewright goal "WHAT TO REACH" [--plan FILE] [--auto] [--planner NAME] [--critic NAME]',
   summary: 'Set a goal and watch it: planned, judged, approved, executed, reviewed, until it is met.',
+  takes: 1,
   options: {
     plan: {
       type: 'string',
@@ -48,35 +45,35 @@ const start = command({
     minutes: { type: 'string', summary: 'how long it may take' },
     iterations: { type: 'string', summary: 'how often it may be executed and reviewed; else 10' },
     parallel: { type: 'string', summary: 'how many tasks at once; else 4' },
-    ...options,
+    ...clientOptions,
   },
-
-  async run(args, io) {
-    const [goal = ''] = take(this, args, 1)
-    if (goal.trim() === '') throw badUsage(this, 'Say what to reach.')
-    const { plan: file, mode, auto, json } = args.values
-    const minutes = countOf(this, args, 'minutes')
+  async run(call) {
+    const { words, values, io, count } = call
+    const [goal = ''] = words
+    if (goal.trim() === '') throw call.refuse('Say what to reach.')
+    const { plan: file, mode, auto, json } = values
+    const minutes = count('minutes')
     const given = {
       goal,
       plan: file === undefined ? undefined : await io.host.planning.readDocument(file),
       budget: withoutUndefined({
-        tokens: countOf(this, args, 'tokens'),
-        tool_calls: countOf(this, args, 'calls'),
+        tokens: count('tokens'),
+        tool_calls: count('calls'),
         wall_time_ms: minutes === undefined ? undefined : minutes * 60_000,
-        iterations: countOf(this, args, 'iterations'),
+        iterations: count('iterations'),
       }),
       mode,
-      question_budget: countOf(this, args, 'questions', [0, 50]),
+      question_budget: count('questions', [0, 50]),
       auto,
-      max_parallel: countOf(this, args, 'parallel'),
+      max_parallel: count('parallel'),
     }
-    return withClient(io, args, 'work', async (client) => {
+    return call.withClient('work', async (client) => {
       const { items } = await client.call(listAgents, {})
-      const named = (role: 'planner' | 'critic') => args.values[role] ?? items.find(({ name }) => name === role)?.name
+      const named = (role: 'planner' | 'critic') => values[role] ?? items.find(({ name }) => name === role)?.name
       // The operation checks the body: a mode that it does not know is refused there.
       const body = withoutUndefined({ ...given, planner: named('planner'), critic: named('critic') }) as GoalBody
       const { goal_id } = await client.call(startGoal, { body })
-      return followGoal(io, args, { client, goal_id, patient: false, asks: io.terminal.isInteractive && !json })
+      return followGoal(call, { client, goal_id, patient: false, asks: io.terminal.isInteractive && !json })
     })
   },
 })
@@ -87,56 +84,46 @@ const show = command({
   name: 'goal show',
   usage: 'statewright goal show GOAL',
   summary: 'The tasks of a goal with their states and owners, and what it waits for.',
-  options,
-
-  async run(args, io) {
-    const [wanted = ''] = take(this, args, 1)
-    return withClient(io, args, 'look', async (client) => {
-      const { id: goal_id } = await resolveId(client, wanted, 'goal')
+  takes: 1,
+  options: clientOptions,
+  run: ({ on, paint, print, next }) =>
+    on('look', ['goal'], async (client, { id: goal_id }) => {
       const report = await client.call(getGoal, { params: { goal_id } })
-      print(io, args, report, () => goalLines(report, paintFor(io.terminal.hasColor)))
+      print(report, () => goalLines(report, paint))
       const works = report.abandoned === null && client.isServed
-      const watch = report.ended_at === null ? [`goal watch ${goal_id}${works ? '' : ' --work'}`] : []
-      next(io, args, ...settling(report), ...watch)
-      return exits.ok
-    })
-  },
+      const watching = report.ended_at === null ? [`goal watch ${goal_id}${works ? '' : ' --work'}`] : []
+      next(...settling(report), ...watching)
+    }),
 })
 
 const critique = command({
   name: 'goal critique',
   usage: 'statewright goal critique GOAL',
   summary: 'What the critic found in each review of a goal. Over HTTP this takes a token with the scope admin.',
-  options,
-
-  async run(args, io) {
-    const [wanted = ''] = take(this, args, 1)
-    return withClient(io, args, 'look', async (client) => {
-      const { id: goal_id } = await resolveId(client, wanted, 'goal')
+  takes: 1,
+  options: clientOptions,
+  run: ({ on, values, io, paint, print }) =>
+    on('look', ['goal'], async (client, { id: goal_id }) => {
       const found = await client.call(getGoalCritiques, { params: { goal_id } })
-      print(io, args, found, () => critiqueLines(found.critiques, paintFor(io.terminal.hasColor)))
-      if (found.critiques.length === 0 && !args.values.json) io.err('It has not been reviewed yet.')
-      return exits.ok
-    })
-  },
+      print(found, () => critiqueLines(found.critiques, paint))
+      if (found.critiques.length === 0 && !values.json) io.err('It has not been reviewed yet.')
+    }),
 })
 
 const watch = command({
   name: 'goal watch',
   usage: 'statewright goal watch GOAL [--work]',
   summary: 'The graph of a goal as it changes, until it is over.',
+  takes: 1,
   options: {
     work: { type: 'boolean', summary: 'work on it here as well, where no server or worker does' },
-    ...options,
+    ...clientOptions,
   },
-
-  async run(args, io) {
-    const [wanted = ''] = take(this, args, 1)
-    const { work = false } = args.values
-    return withClient(io, args, work ? 'work' : 'look', async (client) => {
-      const { id: goal_id, session_id } = await resolveId(client, wanted, 'goal')
+  run: (call) => {
+    const { work = false } = call.values
+    return call.on(work ? 'work' : 'look', ['goal'], async (client, { id: goal_id, session_id }) => {
       await client.workOn?.({ session_id, goal_id })
-      return followGoal(io, args, { client, goal_id, patient: !work, asks: false })
+      return followGoal(call, { client, goal_id, patient: !work, asks: false })
     })
   },
 })
@@ -147,54 +134,43 @@ const list = command({
   summary: 'Goals that are not over, or those in one state.',
   options: {
     state: { type: 'string', summary: 'goal_received, planning, executing, reviewing, blocked, goal_met or stopped' },
-    ...options,
+    ...clientOptions,
   },
-
-  async run(args, io) {
-    take(this, args, 0)
-    return withClient(io, args, 'look', async (client) => {
+  run: ({ withClient, values, io, paint, print }) =>
+    withClient('look', async (client) => {
       // The operation refuses a state that no goal has.
-      const query = withoutUndefined({ state: args.values.state as GoalReport['state'] | undefined })
+      const query = withoutUndefined({ state: values.state as GoalReport['state'] | undefined })
       const page = await client.call(listGoals, { query })
-      print(io, args, page, () => goalRows(page.items, paintFor(io.terminal.hasColor)))
-      if (page.items.length === 0 && !args.values.json) io.err('There is none.')
-      return exits.ok
-    })
-  },
+      print(page, () => goalRows(page.items, paint))
+      if (page.items.length === 0 && !values.json) io.err('There is none.')
+    }),
 })
 
 const approve = command({
   name: 'goal approve',
   usage: 'statewright goal approve GOAL [--task REVIEW] [-m REASON]',
   summary: 'Let the plan of a goal start, or pass one of its reviews.',
-  options: { ...task, ...reasonOption, ...options },
-
-  async run(args, io) {
-    const [wanted = ''] = take(this, args, 1)
-    return decide(io, args, wanted, (client, goal_id) =>
-      client.call(approveGoal, { params: { goal_id }, body: decisionOf(args) }),
-    )
-  },
+  takes: 1,
+  options: { ...decisionOptions, ...clientOptions },
+  run: (call) =>
+    decide(call, (client, goal_id) => client.call(approveGoal, { params: { goal_id }, body: decisionOf(call.values) })),
 })
 
 const reject = command({
   name: 'goal reject',
   usage: 'statewright goal reject GOAL [--task REVIEW] [-m REASON] [--plan FILE]',
   summary: 'Reject the plan of a goal, refuse a review, or say that what a blocked goal waits for will not come.',
+  takes: 1,
   options: {
-    ...task,
-    ...reasonOption,
+    ...decisionOptions,
     plan: { type: 'string', summary: 'another plan to judge instead, in JSON or YAML' },
-    ...options,
+    ...clientOptions,
   },
-
-  async run(args, io) {
-    const [wanted = ''] = take(this, args, 1)
-    const { plan: file } = args.values
-    const plan = file === undefined ? {} : { plan: await io.host.planning.readDocument(file) }
-    return decide(io, args, wanted, (client, goal_id) =>
-      client.call(rejectGoal, { params: { goal_id }, body: { ...decisionOf(args), ...plan } }),
-    )
+  async run(call) {
+    const { plan: file } = call.values
+    const plan = file === undefined ? {} : { plan: await call.io.host.planning.readDocument(file) }
+    const body = { ...decisionOf(call.values), ...plan }
+    return decide(call, (client, goal_id) => client.call(rejectGoal, { params: { goal_id }, body }))
   },
 })
 
@@ -202,39 +178,32 @@ const cancel = command({
   name: 'goal cancel',
   usage: 'statewright goal cancel GOAL [-m REASON]',
   summary: 'Give a goal up, with everything that is under way for it.',
-  options: { ...reasonOption, ...options },
-
-  async run(args, io) {
-    const [wanted = ''] = take(this, args, 1)
-    return withClient(io, args, 'act', async (client) => {
-      const { id: goal_id } = await resolveId(client, wanted, 'goal')
-      const asked = { params: { goal_id }, body: withoutUndefined({ reason: args.values.message }) }
+  takes: 1,
+  options: { ...reasonOption, ...clientOptions },
+  run: ({ on, values, paint, print, next }) =>
+    on('act', ['goal'], async (client, { id: goal_id }) => {
+      const asked = { params: { goal_id }, body: withoutUndefined({ reason: values.message }) }
       const { accepted, goal } = await client.call(cancelGoal, asked)
-      print(io, args, { accepted, goal }, () => [
+      print({ accepted, goal }, () => [
         accepted ? `${goal_id} is stopped.` : `${goal_id} was ${goal.state} already; nothing was done.`,
-        ...openLines(goal, paintFor(io.terminal.hasColor)),
+        ...openLines(goal, paint),
       ])
-      next(io, args, ...settling(goal))
+      next(...settling(goal))
       return accepted ? exits.ok : exits.conflict
-    })
-  },
+    }),
 })
 
-type Send = (client: Client, goal_id: string) => Promise<GoalReport>
-
 /** Sends a decision, and prints the goal as it is then. */
-function decide(io: Io, args: Arguments<typeof options>, wanted: string, send: Send): Promise<number> {
-  return withClient(io, args, 'act', async (client) => {
-    const { id: goal_id } = await resolveId(client, wanted, 'goal')
+function decide({ on, paint, print, next }: Call, send: (client: Client, goal_id: string) => Promise<GoalReport>) {
+  return on('act', ['goal'], async (client, { id: goal_id }) => {
     const report = await send(client, goal_id)
-    print(io, args, report, () => goalLines(report, paintFor(io.terminal.hasColor)))
-    next(io, args, `goal watch ${goal_id} --work`)
-    return exits.ok
+    print(report, () => goalLines(report, paint))
+    next(`goal watch ${goal_id} --work`)
   })
 }
 
-function decisionOf({ values }: Arguments<typeof task & typeof reasonOption>) {
-  return withoutUndefined({ task: values.task, reason: values.message })
+function decisionOf({ task, message: reason }: Call<typeof decisionOptions>['values']) {
+  return withoutUndefined({ task, reason })
 }
 
 /** `goal "…"` sets a goal; a verb in its place does something with one. */

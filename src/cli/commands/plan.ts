@@ -1,7 +1,5 @@
 import { isoTime } from '../../kernel/instant.ts'
-import { take } from '../arguments.ts'
-import { command, lazily, withVerbs } from '../command.ts'
-import { exits } from '../exits.ts'
+import { command, withVerbs } from '../command.ts'
 import { answerOptions, explainOptions, makeOptions, showOptions, verifyOptions } from './plan/options.ts'
 
 const make = command({
@@ -9,32 +7,36 @@ const make = command({
   usage:
     'statewright plan INTENT [--registry DIR] [--policy FILE] [--facts FILE|DIR] [--memory FILE] [--answers FILE] [--recovers ID|DIR] [-o DIR] [--key FILE] [--store URL] [--server URL] [--json]',
   summary: 'Make a plan of an intent: judged, frozen, with a reason for every verdict. Nothing runs.',
+  takes: 1,
   options: makeOptions,
-  run: lazily(async () => (await import('./plan/make.ts')).makePlan),
+  run: async (call) => (await import('./plan/make.ts')).makePlan(call),
 })
 
 const answer = command({
   name: 'plan answer',
   usage: 'statewright plan answer ID NAME=VALUE … | FILE [--as NAME] [-o DIR] [--store URL] [--server URL] [--json]',
   summary: 'Answer what a plan asks. What is not named gets its default; against the rules, it asks again.',
+  takes: [2, 60],
   options: answerOptions,
-  run: lazily(async () => (await import('./plan/stored.ts')).answerQuestions),
+  run: async (call) => (await import('./plan/stored.ts')).answerQuestions(call),
 })
 
 const show = command({
   name: 'plan show',
   usage: 'statewright plan show [ID] [--moves] [-o DIR] [--store URL] [--server URL] [--json]',
   summary: 'Where a plan of a store stands, and what it asks; without an id, every plan there is.',
+  takes: [0, 1],
   options: showOptions,
-  run: lazily(async () => (await import('./plan/stored.ts')).showPlan),
+  run: async (call) => (await import('./plan/stored.ts')).showPlan(call),
 })
 
 const verify = command({
   name: 'plan verify',
   usage: 'statewright plan verify DIR [--key FILE] [--json]',
   summary: 'Prove that no byte of a frozen plan was changed; with a key, also who signed it. Exit 5 if not.',
+  takes: 1,
   options: verifyOptions,
-  run: lazily(async () => (await import('./plan/explain.ts')).verifyFolder),
+  run: async (call) => (await import('./plan/explain.ts')).verifyFolder(call),
 })
 
 const explain = command({
@@ -42,26 +44,23 @@ const explain = command({
   usage:
     'statewright plan explain INTENT|DIR|ID [--registry DIR] [--policy FILE] [--facts FILE|DIR] [--memory FILE] [--answers FILE] [--json]',
   summary: 'Say why each command got its verdict: the rules that spoke, their reasons, the evidence, the guards.',
+  takes: 1,
   options: explainOptions,
-  run: lazily(async () => (await import('./plan/explain.ts')).explainPlan),
+  run: async (call) => (await import('./plan/explain.ts')).explainPlan(call),
 })
 
 const init = command({
   name: 'plan init',
   usage: 'statewright plan init [FILE]',
   summary: 'Write an intent to begin with, every field explained; without a file, print it.',
+  takes: [0, 1],
   options: {},
-
-  async run(args, { host, out, err }) {
-    const [file] = take(this, args, 0, 1)
+  async run({ words: [file], io: { host, out, err } }) {
     const { intentTemplate } = await import('./plan/intent-template.ts')
     const text = intentTemplate(isoTime(host.now()))
-    if (file === undefined) out(text.trimEnd())
-    else {
-      await host.planning.writeNew(file, text)
-      err(`Wrote ${file}. Fill it in, then: statewright plan ${file} --registry DIR -o plan`)
-    }
-    return exits.ok
+    if (file === undefined) return out(text.trimEnd())
+    await host.planning.writeNew(file, text)
+    err(`Wrote ${file}. Fill it in, then: statewright plan ${file} --registry DIR -o plan`)
   },
 })
 

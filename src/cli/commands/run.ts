@@ -3,24 +3,29 @@ import type { Client } from '../../surface/client.ts'
 import { withoutUndefined } from '../../surface/operation.ts'
 import { listAgents } from '../../surface/operations/agents.ts'
 import { submitRun } from '../../surface/operations/run-commands.ts'
-import { getSession } from '../../surface/operations/sessions.ts'
+import { sendMessage } from '../../surface/operations/session-commands.ts'
+import { createSession, getSession } from '../../surface/operations/sessions.ts'
 import type { SessionCard } from '../../wire/session.ts'
-import { badUsage, budgetOf, budgetWords, jsonOption, onlyOne, take, whereOptions } from '../arguments.ts'
 import { askPerson } from '../ask-person.ts'
-import { type Command, command } from '../command.ts'
+import { type Call, command } from '../command.ts'
 import { exits } from '../exits.ts'
 import { type Followed, followRun } from '../follow-run.ts'
-import { next } from '../print.ts'
-import { resolveId, withClient } from '../reach.ts'
+import { budgetWords, clientOptions, type Options, whereOptions } from '../options.ts'
+import { resolveId } from '../reach.ts'
 import { createViewer } from '../render/viewer.ts'
+
+const agentOption = {
+  agent: { type: 'string', short: 'a', summary: 'which agent; needed where there are several' },
+} as const satisfies Options
 
 /** The command `run`. */
 export const runCommand = command({
   name: 'run',
   usage: 'statewright run "WHAT TO DO" [--agent NAME] [--session ID] [--auto | --reply-optional] [--budget LIMITS]',
   summary: 'Give an agent a job and watch it; questions are asked here. Ctrl-C stops it safely.',
+  takes: 1,
   options: {
-    agent: { type: 'string', short: 'a', summary: 'which agent; needed where there are several' },
+    ...agentOption,
     session: { type: 'string', summary: 'in this session instead of a new one' },
     budget: { type: 'string', summary: `what the run may spend: ${budgetWords}` },
     'session-budget': { type: 'string', summary: 'what a new session may spend in all its runs; as --budget' },
@@ -30,51 +35,49 @@ export const runCommand = command({
     },
     auto: { type: 'boolean', summary: 'ask no one: what needs approval is denied unless it was approved beforehand' },
     quiet: { type: 'boolean', short: 'q', summary: 'only what the agent says' },
-    ...whereOptions,
-    ...jsonOption,
+    ...clientOptions,
   },
-
-  async run(args, io) {
-    const [input = ''] = take(this, args, 1)
-    if (input.trim() === '') throw badUsage(this, 'Say what to do.')
-    onlyOne(this, args, ['auto', 'reply-optional'])
-    if (args.values.session !== undefined && args.values['session-budget'] !== undefined)
-      throw badUsage(this, 'A session gets its budget when it begins; resume --budget gives a suspended one a larger.')
+  async run(call) {
+    const { words, values, io } = call
+    const [input = ''] = words
+    if (input.trim() === '') throw call.refuse('Say what to do.')
+    call.onlyOne(['auto', 'reply-optional'])
+    if (values.session !== undefined && values['session-budget'] !== undefined)
+      throw call.refuse('A session gets its budget when it begins; resume --budget gives a suspended one a larger.')
     const limits = withoutUndefined({
-      budget: budgetOf(this, args, 'budget'),
-      session_budget: budgetOf(this, args, 'session-budget'),
-      mode: args.values.auto === true ? ('auto' as const) : undefined,
-      interactive_require_user_reply: args.values['reply-optional'] === true ? false : undefined,
+      budget: call.budget('budget'),
+      session_budget: call.budget('session-budget'),
+      mode: values.auto === true ? ('auto' as const) : undefined,
+      interactive_require_user_reply: values['reply-optional'] === true ? false : undefined,
     })
-    const asks = io.terminal.isInteractive && !args.values.json
-    return withClient(io, args, 'work', async (client) => {
-      const agent = args.values.agent ?? (await onlyAgent(client, this))
-      const place = await placeOf(client, agent, args.values.session)
+    const asks = io.terminal.isInteractive && !values.json
+    return call.withClient('work', async (client) => {
+      const agent = values.agent ?? (await onlyAgent(client, call))
+      const place = await placeOf(client, agent, values.session)
       // Each try would queue one more run behind the question. A person at a terminal is asked the question instead.
       if (place.waits_for !== null && !asks) {
-        if (args.values.json) throw place.waits_for.refusal
+        if (values.json) throw place.waits_for.refusal
         io.err(place.waits_for.refusal.message)
-        next(io, args, ...place.waits_for.commands)
+        call.next(...place.waits_for.commands)
         return exits.waiting
       }
       const body = { agent, input, ...place.body, ...limits }
       const { session_id, run_id } = await client.call(submitRun, { body })
-      const viewer = createViewer(io, args.values.json ? 'json' : args.values.quiet ? 'text' : 'story')
-      const ask = (id: string, signal: AbortSignal) => askPerson(io, client, id, signal)
-      const how = { viewer, owns: true, ...(asks && { ask }) }
+      const viewer = createViewer(io, values.json ? 'json' : values.quiet ? 'text' : 'story')
+      const how = { viewer, owns: true, ...(asks && { ask: askPerson(io, client) }) }
       const followed = await followRun(io, client, { session_id, run_id, after: place.after }, how)
-      next(io, args, ...commandsAfter(followed, session_id, run_id))
+      call.next(...commandsAfter(followed, session_id, run_id))
       return exits[followed.exit]
     })
   },
 })
 
 /** The only agent. Refuses none and several. */
-export async function onlyAgent(client: Client, command: Pick<Command, 'usage'>): Promise<string> {
+async function onlyAgent(client: Client, { refuse }: Call): Promise<string> {
   const { items } = await client.call(listAgents, {})
   const [first] = items
   if (items.length === 1 && first !== undefined) return first.name
-  throw badUsage(command, `Name an agent with --agent. Agents: ${items.map(({ name }) => name).join(', ') || 'none'}.`)
+  throw refuse(`Name an agent with --agent. Agents: ${items.map(({ name }) => name).join(', ') || 'none'}.`)
 }
 
 /** The session of the run, the event to follow it from, and what a person has to do before it can begin. */
@@ -102,4 +105,47 @@ export function commandsAfter(followed: Followed, session_id: string, run_id: st
   if (exit === 'waiting') return [...open.map((id) => `inbox ${id}`), `watch ${run_id} --work`]
   if (exit === 'interrupted' || exit === 'ok') return [`show ${session_id}`]
   return [`show ${run_id}`, `trace ${run_id}`]
+}
+
+const chatOptions = {
+  ...agentOption,
+  session: { type: 'string', summary: 'go on with this session' },
+  'session-budget': { type: 'string', summary: `what a new session may spend: ${budgetWords}` },
+  ...whereOptions,
+} as const satisfies Options
+
+/** The command `chat`. */
+export const chatCommand = command({
+  name: 'chat',
+  usage: 'statewright chat [--agent NAME] [--session ID] [--session-budget LIMITS]',
+  summary: 'Talk with an agent, message by message, in one session. It is all there when you come back.',
+  options: chatOptions,
+  async run(call) {
+    const { io } = call
+    if (!io.terminal.isInteractive)
+      throw call.refuse('A chat needs a terminal; without one, use statewright run "…" --session ID.')
+    return call.withClient('work', async (client) => {
+      const session_id = await sessionFor(client, call)
+      let { event_id: after } = await client.call(getSession, { params: { session_id } })
+      io.err(`Session ${session_id}. An empty line or Ctrl-D ends the talk; the session stays.`)
+      for (;;) {
+        const input = (await io.terminal.ask('you: '))?.trim()
+        if (input === undefined || input === '') break
+        const { run_id } = await client.call(sendMessage, { params: { session_id }, body: { input } })
+        const how = { viewer: createViewer(io, 'story'), owns: true, ask: askPerson(io, client) }
+        const followed = await followRun(io, client, { session_id, run_id, after }, how)
+        after = followed.after
+        if (followed.exit === 'waiting') break
+      }
+      call.next(`chat --session ${session_id}`)
+    })
+  },
+})
+
+async function sessionFor(client: Client, call: Call<typeof chatOptions>): Promise<string> {
+  const budget = call.budget('session-budget')
+  const { session, agent } = call.values
+  if (session !== undefined) return (await resolveId(client, session, 'session')).session_id
+  const body = withoutUndefined({ agent: agent ?? (await onlyAgent(client, call)), budget })
+  return (await client.call(createSession, { body })).session_id
 }

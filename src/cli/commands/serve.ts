@@ -2,10 +2,10 @@ import type { Fault } from '../../faults/fault.ts'
 import { isoTime } from '../../kernel/instant.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { Working } from '../../surface/wiring.ts'
-import { badUsage, countOf, take, whereOptions } from '../arguments.ts'
 import { command } from '../command.ts'
 import { exitFor, exits } from '../exits.ts'
 import type { Io } from '../host.ts'
+import { whereOptions } from '../options.ts'
 
 /** The command `serve`. */
 export const serveCommand = command({
@@ -23,19 +23,18 @@ export const serveCommand = command({
     'allow-plain-http': { type: 'boolean', summary: 'let others reach it without TLS: something in front encrypts' },
     quiet: { type: 'boolean', summary: 'log what goes wrong, and not every request' },
   },
-
-  async run(args, io) {
-    take(this, args, 0)
-    const { 'tls-cert': cert, 'tls-key': key, 'allow-host': hosts = '', config, store, ...values } = args.values
-    if ((cert === undefined) !== (key === undefined))
-      throw badUsage(this, 'A certificate and its key are given together.')
-    const { host, out, err, terminal } = io
+  async run({
+    values: { 'tls-cert': cert, 'tls-key': key, 'allow-host': hosts = '', config, store, ...values },
+    ...call
+  }) {
+    if ((cert === undefined) !== (key === undefined)) throw call.refuse('A certificate and its key are given together.')
+    const { host, out, err, terminal } = call.io
     const server = await host.startServer(
       {
         config,
         store,
         host: values.host,
-        port: countOf(this, args, 'port', [0, 65_535]),
+        port: call.count('port', [0, 65_535]),
         hosts: hosts.split(',').filter((name) => name !== ''),
         tls: cert === undefined || key === undefined ? undefined : { cert, key },
         is_quiet: values.quiet === true,
@@ -52,8 +51,7 @@ export const serveCommand = command({
       out(isShown ? `The token is shown once; it is kept in ${token_file}` : `The token is in ${token_file}`)
     else if (!isShown)
       out('The token of this store is shown in a terminal only; name others in server.tokens of the config.')
-
-    return untilStopped(server, io)
+    return untilStopped(server, call.io)
   },
 })
 
@@ -66,10 +64,7 @@ export const workerCommand = command({
     config: { type: 'string', summary: 'what to work with; else ./statewright.config.ts' },
     store: whereOptions.store,
   },
-
-  async run(args, io) {
-    take(this, args, 0)
-    const { config, store } = args.values
+  async run({ values: { config, store }, io }) {
     const { host, out, err } = io
     const onRune = (rune: Rune) => {
       const line = lineOf(rune)
@@ -79,7 +74,6 @@ export const workerCommand = command({
     const { agents, max_concurrent_runs, is_shared } = worker
     out(`Working with ${agents.join(', ')}: at most ${max_concurrent_runs} runs at once.`)
     if (!is_shared) out('No other process can work on this store meanwhile.')
-
     return untilStopped(worker, io)
   },
 })
@@ -103,7 +97,7 @@ const stop_ms = 3_000
  */
 async function untilStopped(
   { broken, stop }: Pick<Working, 'broken' | 'stop'>,
-  { host, out, err }: Pick<Io, 'host' | 'out' | 'err'>,
+  { host, out, err }: Io,
 ): Promise<number> {
   const why = await Promise.race([host.untilSignal(), broken])
   if (typeof why !== 'string') return leave(why, stop())

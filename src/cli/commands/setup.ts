@@ -2,15 +2,14 @@ import { existsSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { faults } from '../../faults/catalogue.ts'
-import { jsonOption, take, whereOptions } from '../arguments.ts'
-import { command } from '../command.ts'
+import { type Command, command } from '../command.ts'
 import { exampleConfig } from '../example-config.ts'
 import { exits } from '../exits.ts'
+import { clientOptions } from '../options.ts'
 import { whereOf } from '../reach.ts'
-import { columns, paintFor, safeJson, safeLine } from '../render/text.ts'
+import { columns, safeJson, safeLine } from '../render/text.ts'
 
-/** The command `demo`. */
-export const demoCommand = command({
+const demo = command({
   name: 'demo',
   usage: 'statewright demo [--folder DIR] [--yes]',
   summary: 'See an agent killed in the middle of a payment, and what comes of it. No key, no network, under 30 s.',
@@ -22,28 +21,20 @@ export const demoCommand = command({
       summary: 'let the demo answer its own questions; so it does without a terminal',
     },
   },
-
-  async run(args, io) {
-    take(this, args, 0)
-    const { folder, yes = false } = args.values
-    return io.host.playDemo(io, { folder, answersItself: yes || !io.terminal.isInteractive })
-  },
+  run: ({ values: { folder, yes = false }, io }) =>
+    io.host.playDemo(io, { folder, answersItself: yes || !io.terminal.isInteractive }),
 })
 
-/** The command `doctor`. */
-export const doctorCommand = command({
+const doctor = command({
   name: 'doctor',
   usage: 'statewright doctor [--store URL] [--config FILE] [--server URL] [--json]',
   summary: 'Look at the machine, the store and the config, and say what has to be fixed and how.',
-  options: { ...whereOptions, ...jsonOption },
-
-  async run(args, { host, out, err, terminal }) {
-    take(this, args, 0)
-    const findings = await host.examine(whereOf(args))
+  options: clientOptions,
+  async run({ values, paint, io: { host, out, err } }) {
+    const findings = await host.examine(whereOf(values))
     const is_well = findings.every(({ verdict }) => verdict !== 'bad')
-    if (args.values.json) out(safeJson({ is_well, findings }, 2))
+    if (values.json) out(safeJson({ is_well, findings }, 2))
     else {
-      const paint = paintFor(terminal.hasColor)
       const verdicts = { good: paint.good('ok'), odd: paint.warn('look'), bad: paint.bad('bad') }
       const rows = findings.map(({ verdict, what, says }) => [verdicts[verdict], what, safeLine(says)])
       for (const line of columns(rows)) out(line)
@@ -54,15 +45,13 @@ export const doctorCommand = command({
   },
 })
 
-/** The command `init`. */
-export const initCommand = command({
+const init = command({
   name: 'init',
   usage: 'statewright init [FILE]',
   summary: 'Write a commented config with one agent and one tool, which runs as it is.',
+  takes: [0, 1],
   options: {},
-
-  async run(args, { out, err, program }) {
-    const [file = './statewright.config.ts'] = take(this, args, 0, 1)
+  async run({ words: [file = './statewright.config.ts'], io: { out, err, program } }) {
     try {
       // Never overwrites a file.
       await writeFile(file, exampleConfig, { flag: 'wx' })
@@ -78,9 +67,11 @@ export const initCommand = command({
       `${program} run "Please refund order 7"${named}`,
     ]
     for (const [i, step] of steps.entries()) err(`${i === 0 ? 'Next:' : '     '} ${step}`)
-    return exits.ok
   },
 })
+
+/** Commands for a first day. */
+export const setupCommands: readonly Command[] = [demo, init, doctor]
 
 /** Whether the nearest package.json makes the file a module. Without one, Node looks into the file. */
 function isReadAsModule(file: string): boolean {

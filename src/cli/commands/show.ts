@@ -10,16 +10,15 @@ import {
 import { listRunes } from '../../surface/operations/runes.ts'
 import { getRun, runHistory } from '../../surface/operations/runs.ts'
 import { getSession } from '../../surface/operations/sessions.ts'
-import { badUsage, countOf, jsonOption, onlyOne, take, whereOptions } from '../arguments.ts'
-import { type Arguments, command, type Options } from '../command.ts'
-import { exits } from '../exits.ts'
-import type { Io } from '../host.ts'
-import { next, print, verbFor } from '../print.ts'
-import { resolveId, withClient } from '../reach.ts'
+import type { RunesPage } from '../../wire/rune.ts'
+import { type Call, command } from '../command.ts'
+import { clientOptions, type Options } from '../options.ts'
+import { verbFor } from '../print.ts'
+import { resolveId } from '../reach.ts'
 import { sessionLines } from '../render/session.ts'
 import { executionLines, graphLines, runLines } from '../render/show.ts'
 import { guardLines, recordLine } from '../render/story.ts'
-import { clockTime, columns, inOrder, paintFor, safe, safeJson } from '../render/text.ts'
+import { clockTime, columns, inOrder, safe, safeJson } from '../render/text.ts'
 
 const options = {
   events: { type: 'boolean', summary: 'every public event instead, oldest first' },
@@ -29,8 +28,7 @@ const options = {
     summary: 'where reasoning stands instead: what is pending, what is over or waits, what a resume expects',
   },
   at: { type: 'string', summary: 'the event after which the graph is shown; else the last one' },
-  ...whereOptions,
-  ...jsonOption,
+  ...clientOptions,
 } as const satisfies Options
 
 /** The command `show`. */
@@ -39,23 +37,24 @@ export const showCommand = command({
   usage: 'statewright show ID [--events | --conversation | --graph [--at EVENT]]',
   summary:
     'What a session or a run is doing, what it waits for, and what happened last; what became of one execution (exe_…); the whole of a kept output (blob_…).',
+  takes: 1,
   options,
-
-  async run(args, io) {
-    const [given = ''] = take(this, args, 1)
-    onlyOne(this, args, ['events', 'conversation', 'graph'])
-    const at = countOf(this, args, 'at')
-    if (at !== undefined && !args.values.graph) throw badUsage(this, '--at goes with --graph.')
-    return withClient(io, args, 'look', async (client) => {
-      const look = { client, args, io }
+  async run(call) {
+    const { words, values, refuse } = call
+    const [given = ''] = words
+    const { conversation, graph, events } = values
+    call.onlyOne(['events', 'conversation', 'graph'])
+    const at = call.count('at')
+    if (at !== undefined && !graph) throw refuse('--at goes with --graph.')
+    return call.withClient('look', async (client) => {
+      const look = { ...call, client }
       if (given.startsWith('blob_')) return printOutput(look, given)
       const { id, what, session_id } = await resolveId(client, given, 'session', 'run', 'execution')
       const run_id = what === 'run' ? id : undefined
-      const { conversation, graph, events } = args.values
       if (conversation && run_id === undefined)
-        throw badUsage(this, `--conversation is of a run; ${id} is of the kind ${what}.`)
+        throw refuse(`--conversation is of a run; ${id} is of the kind ${what}.`)
       if (what === 'execution' && (graph || events))
-        throw badUsage(this, `--graph and --events are of a session or a run; ${id} is an execution.`)
+        throw refuse(`--graph and --events are of a session or a run; ${id} is an execution.`)
       if (conversation && run_id !== undefined) return printConversation(look, run_id)
       if (what === 'execution') return printExecution(look, id)
       if (graph) return printGraph(look, { session_id, run_id, at })
@@ -65,87 +64,74 @@ export const showCommand = command({
   },
 })
 
-interface Look {
+interface Look extends Call<typeof options> {
   readonly client: Client
-  readonly args: Arguments<typeof options>
-  readonly io: Io
 }
 
-async function printExecution({ client, args, io }: Look, execution_id: string): Promise<number> {
+async function printExecution({ client, print, paint, next }: Look, execution_id: string) {
   const params = { execution_id }
   const snapshot = await client.call(getSnapshot, { params })
   const consequence = await client.call(getConsequence, { params })
   const { session_id, transitions } = await client.call(getTransitions, { params })
   const execution = { snapshot, consequence, transitions }
-  print(io, args, execution, () => executionLines(execution, paintFor(io.terminal.hasColor)))
+  print(execution, () => executionLines(execution, paint))
   const { abandoned } = snapshot
-  next(io, args, ...(abandoned === null ? [] : [`watch ${abandoned.run_id} --work`]), `timeline ${session_id}`)
-  return exits.ok
+  next(...(abandoned === null ? [] : [`watch ${abandoned.run_id} --work`]), `timeline ${session_id}`)
 }
 
-async function printOutput({ client, args, io }: Look, ref: string): Promise<number> {
+async function printOutput({ client, print }: Look, ref: string) {
   const output = await client.call(getOutput, { params: { ref } })
-  print(io, args, output, () => [safe(output.text)])
-  return exits.ok
+  print(output, () => [safe(output.text)])
 }
 
 type HistoryPage = Awaited<ReturnType<typeof runHistory.run>>
 
-async function printConversation({ client, io }: Look, run_id: string): Promise<number> {
+async function printConversation({ client, io }: Look, run_id: string) {
   for (let after: number | null = 0; after !== null; ) {
     const page: HistoryPage = await client.call(runHistory, { params: { run_id }, query: { after } })
     for (const event of page.items) io.out(safeJson(inOrder(event)))
     after = page.next_cursor === null ? null : Number(page.next_cursor)
   }
-  return exits.ok
 }
 
-async function printSession({ client, args, io }: Look, session_id: string): Promise<number> {
+async function printSession({ client, io, print, paint, next }: Look, session_id: string) {
   const card = await client.call(getSession, { params: { session_id } })
   const { items } = await client.call(listRunes, { params: { session_id }, query: { backward: true, limit: 60 } })
-  print(io, args, card, () => sessionLines(card, items.toReversed(), io.host.now(), paintFor(io.terminal.hasColor)))
-  const questions = card.waiting_on.map((asked) => verbFor(asked))
-  next(io, args, ...(questions.length > 0 ? questions : [`timeline ${session_id}`]))
-  return exits.ok
+  print(card, () => sessionLines(card, items.toReversed(), io.host.now(), paint))
+  next(...(card.waiting_on.length > 0 ? card.waiting_on.map(verbFor) : [`timeline ${session_id}`]))
 }
 
-async function printRun({ client, args, io }: Look, run_id: string): Promise<number> {
+async function printRun({ client, print, paint, next }: Look, run_id: string) {
   const run = await client.call(getRun, { params: { run_id } })
-  print(io, args, run, () => runLines(run, paintFor(io.terminal.hasColor)))
+  print(run, () => runLines(run, paint))
   if (!run.is_terminal && run.pending_interaction_ids.length === 0)
-    next(io, args, `watch ${run_id}${run.is_abandoned ? ' --work' : ''}`)
-  else next(io, args, ...run.pending_interaction_ids.map((id) => `inbox ${id}`), `trace ${run_id}`)
-  return exits.ok
+    next(`watch ${run_id}${run.is_abandoned ? ' --work' : ''}`)
+  else next(...run.pending_interaction_ids.map((id) => `inbox ${id}`), `trace ${run_id}`)
+}
+
+interface GraphAt {
+  readonly session_id: string
+  readonly run_id: string | undefined
+  readonly at: number | undefined
 }
 
 /** The graph of the session, or of the agent of a run. */
-async function printGraph(
-  { client, args, io }: Look,
-  { session_id, run_id, at }: { session_id: string; run_id: string | undefined; at: number | undefined },
-): Promise<number> {
+async function printGraph({ client, print, paint }: Look, { session_id, run_id, at }: GraphAt) {
   const agent_id = run_id === undefined ? undefined : (await client.call(getRun, { params: { run_id } })).agent_id
   const query = withoutUndefined({ agent_id, at })
   const graph = await client.call(getGraphState, { params: { session_id }, query })
-  print(io, args, graph, () => graphLines(graph, paintFor(io.terminal.hasColor)))
-  return exits.ok
+  print(graph, () => graphLines(graph, paint))
 }
 
-type RunePage = Awaited<ReturnType<typeof listRunes.run>>
-
-async function printEvents(
-  { client, args, io }: Look,
-  session_id: string,
-  run_id: string | undefined,
-): Promise<number> {
+async function printEvents({ client, values, io }: Look, session_id: string, run_id: string | undefined) {
   for (let after: number | null = 0; after !== null; ) {
-    const page: RunePage = await client.call(listRunes, { params: { session_id }, query: { after, limit: 1_000 } })
+    const page: RunesPage = await client.call(listRunes, { params: { session_id }, query: { after, limit: 1_000 } })
     const runes = page.items.filter((rune) => run_id === undefined || rune.run_id === run_id)
-    if (args.values.json) for (const rune of runes) io.out(safeJson(inOrder(rune)))
+    if (values.json) for (const rune of runes) io.out(safeJson(inOrder(rune)))
     else {
       const lines = columns(runes.map((r) => [String(r.event_id), clockTime(r.at), r.actor, recordLine(r)]))
       for (const [i, rune] of runes.entries()) for (const line of [lines[i] ?? '', ...guardLines(rune)]) io.out(line)
     }
     after = page.next
   }
-  return exits.ok
 }

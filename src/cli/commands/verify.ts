@@ -1,22 +1,20 @@
 import { open } from 'node:fs/promises'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
-import { type Damage, unreadable } from '../../runelog/damage.ts'
+import { type Damage, firstBad } from '../../runelog/damage.ts'
 import type { Stray } from '../../runelog/segment.ts'
 import { createBundleVerifier } from '../../runes/bundle.ts'
 import { type Checkpoint, checkpointProblem, readCheckpoint } from '../../runes/checkpoint.ts'
-import type { Mark } from '../../runes/record.ts'
-import { type BadEvent, createVerifier, type LogFormat, type Redacted, type VerifierPorts } from '../../runes/verify.ts'
+import { type BadEvent, createVerifier, type LogFormat, type Redacted } from '../../runes/verify.ts'
 import type { Client } from '../../surface/client.ts'
 import { auditSession } from '../../surface/operations/audit.ts'
 import type { ExistingStore } from '../../surface/wiring.ts'
-import { badUsage, jsonOption, storeOption, take } from '../arguments.ts'
-import { type Arguments, command, type Options } from '../command.ts'
+import { type Call, command } from '../command.ts'
 import { exits } from '../exits.ts'
-import type { Io } from '../host.ts'
+import { jsonOption, type Options, storeOption } from '../options.ts'
 import { busy } from '../print.ts'
-import { everySession, isHeld, resolveId, sessionNamed, withClient, withStore } from '../reach.ts'
-import { strayLine } from '../render/stray.ts'
+import { everySession, isHeld, resolveId, sessionNamed, withStore } from '../reach.ts'
+import { strayLine } from '../render/story.ts'
 import { safeJson } from '../render/text.ts'
 
 const options = {
@@ -28,65 +26,37 @@ const options = {
   ...jsonOption,
 } as const satisfies Options
 
+type VerifyCall = Call<typeof options>
+
 /** The command `verify`. */
 export const verifyCommand = command({
   name: 'verify',
   usage: 'statewright verify [session] [--checkpoints FILE] [--bundle FILE] [--key PUBLIC_KEY] [--server URL]',
   summary: 'Prove that no event was changed, removed, added or moved; name the first bad one and exit 5.',
+  takes: [0, 1],
   options,
-
-  async run(args, io) {
-    const [given] = take(this, args, 0, 1)
-    const { bundle, checkpoints, store, server } = args.values
-    keysOf(args)
+  async run(call) {
+    const { words, values, refuse } = call
+    const [given] = words
+    const { bundle, checkpoints, store, server } = values
+    const keys = keysOf(call)
     if (bundle !== undefined) {
       if (given !== undefined || checkpoints !== undefined || store !== undefined || server !== undefined)
-        throw badUsage(this, 'A bundle is verified by itself.')
-      return report([await verifyBundle(bundle, args, io)], args, io)
+        throw refuse('A bundle is verified by itself.')
+      return report(call, [await verifyBundle(call, bundle, keys)])
     }
-    const marks = await readMarks(args, io)
+    const marks = await readMarks(call, keys)
+    const through = () => call.withClient('look', (client) => verifyThere(client, given))
     if (server !== undefined) {
-      if (marks.size > 0) throw badUsage(this, 'Checkpoints are compared where the store is, or with a bundle.')
-      return report(await withClient(io, args, 'look', (client) => verifyThere(client, given)), args, io)
+      if (marks.size > 0) throw refuse('Checkpoints are compared where the store is, or with a bundle.')
+      return report(call, await through())
     }
-    const here = () =>
-      withStore(io, args, 'look', async (store) => {
-        const { runelog } = store
-        const session_id = given === undefined || marks.has(given) ? given : await sessionNamed(store, given)
-        const known = await runelog.sessionIds()
-        const asked = session_id === undefined ? [...new Set([...known, ...marks.keys()])] : [session_id]
-        if (session_id !== undefined && !known.includes(session_id) && !marks.has(session_id))
-          throw faults.not_found({ what: 'session', id: session_id })
-        const verdicts: Verdict[] = []
-        let events = 0
-        const ports = { sha256: io.host.sha256, check: io.host.checkSignature, trusted: keysOf(args) ?? ownKey(store) }
-        const doing = () => `verifying: ${verdicts.length} of ${asked.length} sessions, ${events} events`
-        await busy(io, doing, async () => {
-          for (const id of asked)
-            verdicts.push(
-              await verifySession(store, id, {
-                marks: marks.get(id) ?? [],
-                ports,
-                seen: () => {
-                  events += 1
-                },
-              }),
-            )
-        })
-        // For one session the log is enough. For the whole store, everything beside the log is checked too.
-        const isWhole = session_id === undefined
-        const damages = isWhole ? await Array.fromAsync(store.damages()) : []
-        return report(verdicts, args, io, {
-          damages: [...keyDamage(store, marks, args), ...damages],
-          strays: isWhole ? await store.strays() : [],
-        })
-      })
     try {
-      return await here()
+      return await withStore(call, 'look', (opened) => verifyHere(call, opened, marks, keys))
     } catch (error) {
       // A server that holds the store verifies it, but cannot compare checkpoints that were kept elsewhere.
       if (!isHeld(error) || marks.size > 0) throw error
-      return report(await withClient(io, args, 'look', (client) => verifyThere(client, given)), args, io)
+      return report(call, await through())
     }
   },
 })
@@ -103,20 +73,21 @@ interface Verdict {
   readonly format: LogFormat
 }
 
-const nothingElse = { damages: [], strays: [] }
+/** Checkpoints that were kept elsewhere, by session. */
+type Marks = ReadonlyMap<string, readonly Checkpoint[]>
+type Keys = readonly string[] | undefined
 
-type VerifyArguments = Arguments<typeof options>
+interface Beside {
+  readonly damages: readonly Damage[]
+  readonly strays: readonly Stray[]
+}
 
-function report(
-  verdicts: readonly Verdict[],
-  { values }: VerifyArguments,
-  { out, err }: Io,
-  { damages, strays }: { readonly damages: readonly Damage[]; readonly strays: readonly Stray[] } = nothingElse,
-): number {
-  const bad = verdicts.filter(({ first_bad }) => first_bad !== null)
-  const is_sound = bad.length + damages.length === 0
+function report(call: VerifyCall, verdicts: readonly Verdict[], beside: Beside = { damages: [], strays: [] }): number {
+  const { out, err } = call.io
+  const { damages, strays } = beside
+  const is_sound = verdicts.every(({ first_bad }) => first_bad === null) && damages.length === 0
   const exit = is_sound ? exits.ok : exits.unproved
-  if (values.json) {
+  if (call.values.json) {
     out(safeJson({ is_sound, sessions: verdicts, damages, unknown_files: strays }, 2))
     return exit
   }
@@ -132,7 +103,7 @@ function report(
   }
   for (const { what, problem } of damages) err(`${what}: ${problem}`)
   for (const stray of strays) err(strayLine(stray))
-  if (is_sound && values.bundle === undefined)
+  if (is_sound && call.values.bundle === undefined)
     out(`${verdicts.length} ${verdicts.length === 1 ? 'session' : 'sessions'} verified.`)
   return exit
 }
@@ -142,37 +113,36 @@ function redactionLine(session_id: string, { event_id, redacted_by, reason, is_a
   return `${session_id} event ${event_id}: redacted by ${redacted_by ?? 'unknown'} in event ${recorded_at}${after} (${reason})`
 }
 
-interface Verifying {
-  readonly marks: readonly Mark[]
-  readonly ports: VerifierPorts
-  /** Called after each event. */
-  readonly seen: () => void
-}
-
-async function verifySession(
-  { runelog }: ExistingStore,
-  session_id: string,
-  { marks, ports, seen }: Verifying,
-): Promise<Verdict> {
-  const verifier = createVerifier(session_id, ports, marks)
-  const first_bad = (await firstBad()) ?? null
-  const { event_id: events, hash: head } = verifier.head()
-  const redactions = verifier.redactions()
-  return { session_id, events, head, checkpoints: marks.length, public_key: null, first_bad, redactions, format: 2 }
-
-  async function firstBad(): Promise<BadEvent | undefined> {
-    try {
-      for await (const record of runelog.records(session_id)) {
-        const found = verifier.take(record)
-        if (found !== undefined) return found
-        seen()
-      }
-    } catch (error) {
-      // Bytes that cannot even be read are a finding, not a failure of the command.
-      return { event_id: verifier.head().event_id + 1, problem: unreadable(error) }
+async function verifyHere(call: VerifyCall, store: ExistingStore, marks: Marks, keys: Keys): Promise<number> {
+  const { sha256, checkSignature: check } = call.io.host
+  const { runelog } = store
+  const [given] = call.words
+  const named = given === undefined || marks.has(given) ? given : await sessionNamed(store, given)
+  const known = await runelog.sessionIds()
+  if (named !== undefined && !known.includes(named) && !marks.has(named))
+    throw faults.not_found({ what: 'session', id: named })
+  const asked = named === undefined ? [...new Set([...known, ...marks.keys()])] : [named]
+  const trusted = keys ?? ownKey(store)
+  const verdicts: Verdict[] = []
+  let seen = 0
+  const doing = () => `verifying: ${verdicts.length} of ${asked.length} sessions, ${seen} events`
+  await busy(call.io, doing, async () => {
+    for (const session_id of asked) {
+      const kept = marks.get(session_id) ?? []
+      const verifier = createVerifier(session_id, { sha256, check, trusted }, kept)
+      const first_bad = await firstBad(runelog.records(session_id), verifier, () => {
+        seen += 1
+        return undefined
+      })
+      const { event_id: events, hash: head } = verifier.head()
+      const about = { session_id, events, head, checkpoints: kept.length, public_key: null }
+      verdicts.push({ ...about, first_bad: first_bad ?? null, redactions: verifier.redactions(), format: 2 })
     }
-    return verifier.end()
-  }
+  })
+  // For one session the log is enough. For the whole store, everything beside the log is checked too.
+  const isWhole = named === undefined
+  const damages = [...keyDamage(trusted, marks), ...(isWhole ? await Array.fromAsync(store.damages()) : [])]
+  return report(call, verdicts, { damages, strays: isWhole ? await store.strays() : [] })
 }
 
 /** The server verifies its own store. If you do not trust it, export and verify the bundle. */
@@ -187,8 +157,7 @@ async function verifyThere(client: Client, given: string | undefined): Promise<r
   return verdicts
 }
 
-async function verifyBundle(path: string, args: VerifyArguments, { host }: Io): Promise<Verdict> {
-  const trusted = keysOf(args)
+async function verifyBundle({ io: { host } }: VerifyCall, path: string, trusted: Keys): Promise<Verdict> {
   const verifier = createBundleVerifier({ sha256: host.sha256, check: host.checkSignature, trusted })
   for await (const line of lines(path)) verifier.take(line)
   const { session_id, events, checkpoint, bad, redactions, format } = verifier.end()
@@ -204,41 +173,38 @@ async function verifyBundle(path: string, args: VerifyArguments, { host }: Io): 
   }
 }
 
-async function readMarks(args: VerifyArguments, { host }: Io): Promise<ReadonlyMap<string, readonly Checkpoint[]>> {
-  const { checkpoints: path } = args.values
+async function readMarks({ values: { checkpoints: path }, io, refuse }: VerifyCall, keys: Keys): Promise<Marks> {
   if (path === undefined) return new Map()
   const all: Checkpoint[] = []
   for await (const line of lines(path)) {
-    const refuse = (problem: string) =>
-      faults.file_unusable({ file: path, problem: `Line ${all.length + 1}: ${problem}` })
-    const checkpoint = readCheckpoint((parse(line) as { checkpoint?: unknown }).checkpoint)
-    if (checkpoint === undefined) throw refuse('It is not a checkpoint.')
-    const problem = checkpointProblem(checkpoint, host.checkSignature, keysOf(args))
-    if (problem !== undefined) throw refuse(problem)
+    const checkpoint = readCheckpoint(checkpointIn(line))
+    const problem =
+      checkpoint === undefined ? 'It is not a checkpoint.' : checkpointProblem(checkpoint, io.host.checkSignature, keys)
+    if (checkpoint === undefined || problem !== undefined)
+      throw faults.file_unusable({ file: path, problem: `Line ${all.length + 1}: ${problem}` })
     all.push(checkpoint)
   }
-  if (all.length === 0)
-    throw badUsage(
-      verifyCommand,
-      `${path} holds no checkpoint, so nothing was compared. Name a file that "statewright checkpoint" wrote.`,
-    )
-  return Map.groupBy(all, (checkpoint) => checkpoint.session_id)
+  if (all.length > 0) return Map.groupBy(all, (checkpoint) => checkpoint.session_id)
+  throw refuse(`${path} holds no checkpoint, so nothing was compared. Name a file that "statewright checkpoint" wrote.`)
 }
 
-function keysOf({ values }: VerifyArguments): readonly string[] | undefined {
+function checkpointIn(line: string): unknown {
+  try {
+    return Object(JSON.parse(line)).checkpoint
+  } catch {
+    return undefined
+  }
+}
+
+function keysOf({ values, refuse }: VerifyCall): Keys {
   const keys = values.key?.toLowerCase().split(',')
   const bad = keys?.find((key) => !/^[0-9a-f]{64}$/.test(key))
-  if (bad !== undefined) throw badUsage(verifyCommand, `--key takes keys of 64 hex digits, not ${JSON.stringify(bad)}.`)
+  if (bad !== undefined) throw refuse(`--key takes keys of 64 hex digits, not ${JSON.stringify(bad)}.`)
   return keys
 }
 
 /** Damage if another key than the store's signed a checkpoint: one of the two was replaced. */
-function keyDamage(
-  store: ExistingStore,
-  marks: ReadonlyMap<string, readonly Checkpoint[]>,
-  args: VerifyArguments,
-): Damage[] {
-  const trusted = keysOf(args) ?? ownKey(store)
+function keyDamage(trusted: readonly string[], marks: Marks): Damage[] {
   const strange = [...marks.values()].flat().find(({ public_key }) => !trusted.includes(public_key))
   if (strange === undefined) return []
   const problem = `it is ${trusted.join(', ') || 'missing or damaged'}, and ${strange.public_key} signed a checkpoint. If you replaced it, name both with --key.`
@@ -248,19 +214,10 @@ function keyDamage(
 /** The key whose redactions count. An unreadable key file counts as no key. */
 function ownKey({ publicKey }: ExistingStore): readonly string[] {
   try {
-    const key = publicKey()
-    return key === undefined ? [] : [key]
+    return [publicKey() ?? []].flat()
   } catch (error) {
     if (error instanceof Fault) return []
     throw error
-  }
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line) ?? {}
-  } catch {
-    return {}
   }
 }
 

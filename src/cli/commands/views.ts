@@ -1,105 +1,137 @@
 import { shorten } from '../../observation/describe.ts'
+import type { Client } from '../../surface/client.ts'
 import { withoutUndefined } from '../../surface/operation.ts'
 import { listMemory } from '../../surface/operations/agents.ts'
 import { getTimeline } from '../../surface/operations/executions.ts'
 import { getOccupancy } from '../../surface/operations/machines.ts'
+import { listRunes, stateAt } from '../../surface/operations/runes.ts'
 import { runTrace } from '../../surface/operations/runs.ts'
-import { jsonOption, take, whereOptions } from '../arguments.ts'
-import { command } from '../command.ts'
-import { exits } from '../exits.ts'
-import { print } from '../print.ts'
-import { resolveId, withClient } from '../reach.ts'
-import { ago, clockTime, columns, paintFor, safeLine } from '../render/text.ts'
+import { type Call, type Command, command } from '../command.ts'
+import { clientOptions } from '../options.ts'
+import { guardLines, recordLine, storyLine } from '../render/story.ts'
+import { ago, clockTime, columns, fullTime, safeLine } from '../render/text.ts'
 import { timelineLines } from '../render/timeline.ts'
 
-const options = { ...whereOptions, ...jsonOption } as const
-
-/** The command `timeline`. */
-export const timelineCommand = command({
+const timeline = command({
   name: 'timeline',
   usage: 'statewright timeline SESSION',
   summary: 'Every action of a session as a bar in time, with all its moves and who made them.',
-  options,
-
-  async run(args, io) {
-    const [given = ''] = take(this, args, 1)
-    return withClient(io, args, 'look', async (client) => {
-      const { session_id } = await resolveId(client, given, 'session', 'run')
-      const timeline = await client.call(getTimeline, { params: { session_id } })
-      print(io, args, timeline, () => timelineLines(timeline, io.host.now(), paintFor(io.terminal.hasColor)))
-      return exits.ok
-    })
-  },
+  takes: 1,
+  options: clientOptions,
+  run: ({ on, io, paint, print }) =>
+    on('look', ['session', 'run'], async (client, { session_id }) => {
+      const found = await client.call(getTimeline, { params: { session_id } })
+      print(found, () => timelineLines(found, io.host.now(), paint))
+    }),
 })
 
-/** The command `trace`. */
-export const traceCommand = command({
+const trace = command({
   name: 'trace',
   usage: 'statewright trace RUN',
   summary: 'What was done to the contracts of a run, step by step, by whom, and what came of it.',
-  options,
-
-  async run(args, io) {
-    const [given = ''] = take(this, args, 1)
-    return withClient(io, args, 'look', async (client) => {
-      const { id: run_id } = await resolveId(client, given, 'run')
-      const trace = await client.call(runTrace, { params: { run_id } })
-      print(io, args, trace, () =>
-        columns(
-          trace.steps.map(({ timestamp, node_id, action, result, metadata }) => [
-            clockTime(timestamp),
-            node_id,
-            action,
-            metadata.trigger ?? '',
-            result === null ? '' : shorten(safeLine(result), 120),
-          ]),
-        ),
-      )
-      if (trace.steps.length === 0) io.err('It has done nothing to the world.')
-      return exits.ok
-    })
-  },
+  takes: 1,
+  options: clientOptions,
+  run: ({ on, io, print }) =>
+    on('look', ['run'], async (client, { id: run_id }) => {
+      const found = await client.call(runTrace, { params: { run_id } })
+      const rows = found.steps.map(({ timestamp, node_id, action, result, metadata }) => [
+        clockTime(timestamp),
+        node_id,
+        action,
+        metadata.trigger ?? '',
+        result === null ? '' : shorten(safeLine(result), 120),
+      ])
+      print(found, () => columns(rows))
+      if (rows.length === 0) io.err('It has done nothing to the world.')
+    }),
 })
 
-/** The command `memory`. */
-export const memoryCommand = command({
+const memory = command({
   name: 'memory',
   usage: 'statewright memory SESSION [--agent ID]',
   summary: 'What the agents of a session remember of what they did: each action, how it ended, and what came of it.',
-  options: { agent: { type: 'string', summary: 'only what this agent remembers (agt_…)' }, ...options },
-
-  async run(args, io) {
-    const [given = ''] = take(this, args, 1)
-    return withClient(io, args, 'look', async (client) => {
-      const { id: session_id } = await resolveId(client, given, 'session')
-      const query = withoutUndefined({ limit: 1_000, agent_id: args.values.agent })
-      const memory = await client.call(listMemory, { params: { session_id }, query })
-      print(io, args, memory, () =>
-        columns(
-          memory.items.map(({ at, action_summary, final_status, irreversible, result_summary, error_summary }) => [
-            clockTime(at),
-            shorten(safeLine(action_summary), 40),
-            irreversible ? `${final_status}, cannot be undone` : final_status,
-            shorten(safeLine(result_summary ?? error_summary ?? ''), 120),
-          ]),
-        ),
+  takes: 1,
+  options: { agent: { type: 'string', summary: 'only what this agent remembers (agt_…)' }, ...clientOptions },
+  run: ({ on, values, io, print }) =>
+    on('look', ['session'], async (client, { id: session_id }) => {
+      const query = withoutUndefined({ limit: 1_000, agent_id: values.agent })
+      const found = await client.call(listMemory, { params: { session_id }, query })
+      const rows = found.items.map(
+        ({ at, action_summary, final_status, irreversible, result_summary, error_summary }) => [
+          clockTime(at),
+          shorten(safeLine(action_summary), 40),
+          irreversible ? `${final_status}, cannot be undone` : final_status,
+          shorten(safeLine(result_summary ?? error_summary ?? ''), 120),
+        ],
       )
-      if (memory.items.length === 0) io.err('Nothing is remembered of it.')
-      return exits.ok
+      print(found, () => columns(rows))
+      if (rows.length === 0) io.err('Nothing is remembered of it.')
+    }),
+})
+
+const replay = command({
+  name: 'replay',
+  usage: 'statewright replay SESSION [--at EVENT]',
+  summary: 'Where every machine of a session was after an event. At a terminal, step on with Enter, back with b.',
+  takes: 1,
+  options: {
+    at: { type: 'string', summary: 'the event to look at; else the first one at a terminal, the last one elsewhere' },
+    ...clientOptions,
+  },
+  async run(call) {
+    const { io, values } = call
+    const at = call.count('at')
+    return call.on('look', ['session', 'run'], async (client, { session_id }) => {
+      if (at !== undefined || !io.terminal.isInteractive || values.json) await lookAt(call, client, session_id, at)
+      else await step(call, client, session_id)
     })
   },
 })
+
+async function lookAt({ print, paint }: Call, client: Client, session_id: string, at: number | undefined) {
+  const state = await client.call(stateAt, { params: { session_id }, query: at === undefined ? {} : { at } })
+  const { items } = await client.call(listRunes, {
+    params: { session_id },
+    query: { after: Math.max(0, state.event_id - 1), before: state.event_id + 1 },
+  })
+  print({ ...state, rune: items[0] ?? null }, () => [
+    `${session_id} after event ${state.event_id}${state.at === null ? '' : `, ${fullTime(state.at)}`}`,
+    ...items.flatMap((rune) => [
+      recordLine(rune),
+      ...(storyLine(rune) ?? '').split('\n').filter((line) => line !== ''),
+      ...guardLines(rune),
+    ]),
+    ...columns(
+      state.subjects.map(({ machine, subject_id, state: at_state, event_id, allowed }) => {
+        const moved = event_id === state.event_id
+        const ways = [...new Set(allowed.map(({ trigger }) => trigger))].join(', ')
+        const shown = moved ? paint.strong(at_state) : at_state
+        return [moved ? '→' : ' ', machine, subject_id, shown, ways === '' ? 'over' : `may: ${ways}`]
+      }),
+    ),
+  ])
+}
+
+async function step(call: Call, client: Client, session_id: string) {
+  const { event_id: last } = await client.call(stateAt, { params: { session_id }, query: {} })
+  for (let at = 1; ; ) {
+    await lookAt(call, client, session_id, at)
+    const typed = await call.io.terminal.ask(`${at} of ${last}. Enter: on, b: back, a number: there, q: end `)
+    if (typed === undefined || typed.trim() === 'q') break
+    const wanted = typed.trim() === 'b' ? at - 1 : /^\d+$/.test(typed.trim()) ? Number(typed) : at + 1
+    at = Math.min(last, Math.max(1, wanted))
+  }
+  call.next(`timeline ${session_id}`)
+}
 
 /** The command `occupancy`. */
 export const occupancyCommand = command({
   name: 'occupancy',
   usage: 'statewright occupancy',
   summary: 'How many sessions, runs, questions and all else are in each state that is not an end, and since when.',
-  options,
-
-  async run(args, io) {
-    take(this, args, 0)
-    return withClient(io, args, 'look', async (client) => {
+  options: clientOptions,
+  run: ({ withClient, values, io, print }) =>
+    withClient('look', async (client) => {
       const board = await client.call(getOccupancy, {})
       const now = io.host.now()
       const rows = board.machines.flatMap(({ machine, states }) =>
@@ -112,9 +144,10 @@ export const occupancyCommand = command({
             oldest === null ? '' : `oldest ${ago(oldest, now)}`,
           ]),
       )
-      print(io, args, board, () => columns(rows))
-      if (rows.length === 0 && !args.values.json) io.err('Everything is over.')
-      return exits.ok
-    })
-  },
+      print(board, () => columns(rows))
+      if (rows.length === 0 && !values.json) io.err('Everything is over.')
+    }),
 })
+
+/** Commands that show what a session or a run did. */
+export const views: readonly Command[] = [timeline, trace, memory, replay]

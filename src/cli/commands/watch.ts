@@ -1,22 +1,18 @@
 import type { Client } from '../../surface/client.ts'
 import { getRun } from '../../surface/operations/runs.ts'
 import { getSession } from '../../surface/operations/sessions.ts'
-import { jsonOption, take, whereOptions } from '../arguments.ts'
 import { askPerson } from '../ask-person.ts'
-import { type Arguments, command, type Options } from '../command.ts'
+import { type Call, command } from '../command.ts'
 import { type Exit, exits } from '../exits.ts'
 import { followRun, sayIdle } from '../follow-run.ts'
-import type { Io } from '../host.ts'
-import { next } from '../print.ts'
-import { resolveId, withClient } from '../reach.ts'
+import { clientOptions, type Options } from '../options.ts'
 import { createViewer, type Viewer } from '../render/viewer.ts'
 import { commandsAfter } from './run.ts'
 
 const options = {
   events: { type: 'boolean', summary: 'every event as it was recorded' },
   work: { type: 'boolean', summary: 'carry it out here as well, and nothing else, where no server or worker does' },
-  ...whereOptions,
-  ...jsonOption,
+  ...clientOptions,
 } as const satisfies Options
 
 /** The command `watch`. */
@@ -24,14 +20,13 @@ export const watchCommand = command({
   name: 'watch',
   usage: 'statewright watch ID [--events] [--work]',
   summary: 'Show a run or a session from its beginning and as it goes on. Ends with the run, and with its exit code.',
+  takes: 1,
   options,
-
-  async run(args, io) {
-    const [given = ''] = take(this, args, 1)
-    const viewer = createViewer(io, args.values.json ? 'json' : args.values.events ? 'events' : 'story')
-    return withClient(io, args, args.values.work ? 'work' : 'look', async (client) => {
-      const { id, what, session_id } = await resolveId(client, given, 'run', 'session')
-      const watch = { client, args, io, viewer }
+  run(call) {
+    const { json, events, work } = call.values
+    const viewer = createViewer(call.io, json ? 'json' : events ? 'events' : 'story')
+    return call.on(work ? 'work' : 'look', ['run', 'session'], async (client, { id, what, session_id }) => {
+      const watch = { client, call, viewer }
       return what === 'run' ? watchRun(watch, id) : watchSession(watch, session_id)
     })
   },
@@ -39,12 +34,12 @@ export const watchCommand = command({
 
 interface Watch {
   readonly client: Client
-  readonly args: Arguments<typeof options>
-  readonly io: Io
+  readonly call: Call<typeof options>
   readonly viewer: Viewer
 }
 
-async function watchRun({ client, args, io, viewer }: Watch, run_id: string): Promise<number> {
+async function watchRun({ client, call, viewer }: Watch, run_id: string): Promise<number> {
+  const { io, values, next } = call
   const run = await client.call(getRun, { params: { run_id } })
   const { session_id, event_id, pending_interaction_ids: open } = run
   if (run.visibility !== 'public') {
@@ -54,29 +49,29 @@ async function watchRun({ client, args, io, viewer }: Watch, run_id: string): Pr
   const isWaiting = run.status === 'waiting_user'
   if (isWaiting) viewer.say('It waits for a person.')
   // A process that works on the store alone locks others out, so the answer is given here or later.
-  if (args.values.work) {
+  if (values.work) {
     if (isWaiting && !io.terminal.isInteractive) {
-      next(io, args, ...open.map((id) => `inbox ${id}`))
+      next(...open.map((id) => `inbox ${id}`))
       return exits.waiting
     }
     await client.workOn?.({ session_id, run_id })
-    const ask = (id: string, signal: AbortSignal) => askPerson(io, client, id, signal)
+    const ask = askPerson(io, client)
     for (const id of isWaiting ? open : []) await ask(id, new AbortController().signal)
-    const how = { viewer, owns: true, ...(io.terminal.isInteractive && !args.values.json && { ask }) }
+    const how = { viewer, owns: true, ...(io.terminal.isInteractive && !values.json && { ask }) }
     const followed = await followRun(io, client, { session_id, run_id, after: 0, past: event_id }, how)
-    next(io, args, ...commandsAfter(followed, session_id, run_id))
+    next(...commandsAfter(followed, session_id, run_id))
     return exits[followed.exit]
   }
-  if (isWaiting) next(io, args, ...open.map((id) => `inbox ${id}`))
+  if (isWaiting) next(...open.map((id) => `inbox ${id}`))
   const { exit } = await followRun(io, client, { session_id, run_id, after: 0 }, { viewer, owns: false, patient: true })
   if (exit !== 'waiting' || isWaiting) return exits[exit]
   viewer.say(sayIdle(run.status))
   return run.held_up_by?.needs_person === true ? exits.waiting : exits.unreachable
 }
 
-async function watchSession({ client, io, viewer }: Watch, session_id: string): Promise<number> {
+async function watchSession({ client, call, viewer }: Watch, session_id: string): Promise<number> {
   const leave = new AbortController()
-  const unsubscribe = io.host.onInterrupt(() => leave.abort())
+  const unsubscribe = call.io.host.onInterrupt(() => leave.abort())
   try {
     const { is_sealed, event_id, runs, state } = await client.call(getSession, { params: { session_id } })
     await client.workOn?.({ session_id })

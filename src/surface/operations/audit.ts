@@ -1,5 +1,5 @@
 import { faults } from '../../faults/catalogue.ts'
-import { unreadable } from '../../runelog/damage.ts'
+import { firstBad } from '../../runelog/damage.ts'
 import { othersTurn } from '../../runelog/slices.ts'
 import { signCheckpoint } from '../../runes/checkpoint.ts'
 import { createVerifier } from '../../runes/verify.ts'
@@ -37,28 +37,15 @@ async function audit({ runelog, sha256, check, publicKey }: Backend, session_id:
   if ((await runelog.head(session_id)) === undefined) throw faults.not_found({ what: 'session', id: session_id })
   const own = publicKey()
   const verifier = createVerifier(session_id, { sha256, check, trusted: own === undefined ? [] : [own] })
-  const first_bad = (await firstBad()) ?? null
+  const unseen = { ...slice }
+  const first_bad = await firstBad(runelog.records(session_id), verifier, ({ payload }) => {
+    unseen.records -= 1
+    unseen.bytes -= payload.length
+    if (unseen.records > 0 && unseen.bytes > 0) return undefined
+    Object.assign(unseen, slice)
+    return othersTurn()
+  })
   const { event_id: events, hash: head } = verifier.head()
-  return { session_id, is_sound: first_bad === null, events, head, first_bad, redactions: [...verifier.redactions()] }
-
-  async function firstBad() {
-    let records = 0
-    let bytes = 0
-    try {
-      for await (const record of runelog.records(session_id)) {
-        const bad = verifier.take(record)
-        if (bad !== undefined) return bad
-        records += 1
-        bytes += record.payload.length
-        if (records < slice.records && bytes < slice.bytes) continue
-        records = 0
-        bytes = 0
-        await othersTurn()
-      }
-    } catch (error) {
-      // Bytes that cannot even be read are a finding, not a failure of the audit.
-      return { event_id: verifier.head().event_id + 1, problem: unreadable(error) }
-    }
-    return verifier.end()
-  }
+  const redactions = [...verifier.redactions()]
+  return { session_id, is_sound: first_bad === undefined, events, head, first_bad: first_bad ?? null, redactions }
 }

@@ -6,8 +6,7 @@ import type { RuleDecisions } from '../../../coordinator/schemas/judgement.ts'
 import type { RunTape } from '../../../coordinator/schemas/record.ts'
 import { faults } from '../../../faults/catalogue.ts'
 import { getPlan, getPlanRules, getPlanTape } from '../../../surface/operations/plans.ts'
-import { take } from '../../arguments.ts'
-import type { Arguments, Command } from '../../command.ts'
+import type { Call } from '../../command.ts'
 import { exits } from '../../exits.ts'
 import type { Io } from '../../host.ts'
 import { resolveId } from '../../reach.ts'
@@ -17,32 +16,28 @@ import { planOffline } from './make.ts'
 import type { explainOptions, verifyOptions } from './options.ts'
 import { withPlans } from './stored.ts'
 
-type ExplainArguments = Arguments<typeof explainOptions>
-
 /** Explains the verdicts of an intent, of a frozen plan, or of a plan in a store. */
-export async function explainPlan(command: Command, args: ExplainArguments, io: Io): Promise<number> {
-  const [target = ''] = take(command, args, 1)
-  const explained = await explain(command, target, args, io)
-  if (args.values.json) io.out(safeJson(explained))
+export async function explainPlan(call: Call<typeof explainOptions>): Promise<void> {
+  const { values, io } = call
+  const explained = await explain(call)
+  if (values.json) io.out(safeJson(explained))
   else for (const line of explainLines(explained)) io.out(line)
-  return exits.ok
 }
 
-async function explain(command: Command, target: string, args: ExplainArguments, io: Io): Promise<Explained> {
-  if (await io.host.planning.isFolder(target)) return frozen(target, io)
-  if (!/^coord_/.test(target)) return fresh(target, args, io)
-  return withPlans(command, args, { io }, async (client) => {
+async function explain(call: Call<typeof explainOptions>): Promise<Explained> {
+  const [target = ''] = call.words
+  if (await call.io.host.planning.isFolder(target)) return frozen(target, call.io)
+  if (!/^coord_/.test(target)) {
+    const { artifacts, tape } = (await planOffline(call)).coordination
+    return { rounds: artifacts.rule_decisions, tape, failure: artifacts.failure_pack ?? null }
+  }
+  return withPlans(call, { creates: false }, async (client) => {
     const { id: coordination_id } = await resolveId(client, target, 'plan')
     const params = { coordination_id }
     const { rounds } = await client.call(getPlanRules, { params })
     const { failure } = await client.call(getPlan, { params })
     return { rounds, tape: await client.call(getPlanTape, { params }), failure }
   })
-}
-
-async function fresh(file: string, args: ExplainArguments, io: Io): Promise<Explained> {
-  const { artifacts, tape } = (await planOffline(file, args, io)).coordination
-  return { rounds: artifacts.rule_decisions, tape, failure: artifacts.failure_pack ?? null }
 }
 
 async function frozen(folder: string, { host }: Io): Promise<Explained> {
@@ -59,8 +54,8 @@ async function frozen(folder: string, { host }: Io): Promise<Explained> {
   if (tape === null)
     throw faults.file_unusable({ file: folder, problem: 'it holds no run_tape.json, so it is no plan.' })
   const rounds: RuleDecisions[] = []
-  for (let n = 1; ; n++) {
-    const round = read<RuleDecisions>(`rule_decisions_${n}.json`)
+  for (;;) {
+    const round = read<RuleDecisions>(`rule_decisions_${rounds.length + 1}.json`)
     if (round === null) break
     rounds.push(round)
   }
@@ -75,15 +70,11 @@ const signatures = {
 }
 
 /** Verifies the files of a frozen plan. */
-export async function verifyFolder(
-  command: Command,
-  args: Arguments<typeof verifyOptions>,
-  { host, out, err }: Io,
-): Promise<number> {
-  const [folder = ''] = take(command, args, 1)
+export async function verifyFolder({ words, values: { key, json }, io }: Call<typeof verifyOptions>): Promise<number> {
+  const { host, out, err } = io
+  const [folder = ''] = words
   if (!(await host.planning.isFolder(folder))) throw faults.not_found({ what: 'folder', id: folder })
   const { files, strange } = await host.planning.readPlan(folder)
-  const { key, json } = args.values
   const check = key === undefined ? undefined : await host.planning.readPublicKey(key)
   const problems: readonly PlanProblem[] = [
     ...strange.map((file) => ({ file, check: 'checksum' as const, message: 'It is not a file of text.' })),

@@ -12,32 +12,30 @@ import { faults } from '../../../faults/catalogue.ts'
 import type { Json } from '../../../kernel/json.ts'
 import { withoutUndefined } from '../../../surface/operation.ts'
 import { submitPlan } from '../../../surface/operations/plan-commands.ts'
-import { badUsage, countOf, take } from '../../arguments.ts'
-import type { Arguments, Command } from '../../command.ts'
+import type { Call } from '../../command.ts'
 import { exits } from '../../exits.ts'
 import type { Io } from '../../host.ts'
 import { resolveId } from '../../reach.ts'
 import { planLines, questionLines, storyOf } from '../../render/plan.ts'
 import { safeJson } from '../../render/text.ts'
-import type { InputArguments, makeOptions } from './options.ts'
+import type { InputCall, makeOptions } from './options.ts'
 import { planExit, reportPlan, withPlans } from './stored.ts'
 
-type MakeArguments = Arguments<typeof makeOptions>
+type MakeCall = Call<typeof makeOptions>
 
 /** Makes a plan: in a store if one is named, else from files to files. */
-export async function makePlan(command: Command, args: MakeArguments, io: Io): Promise<number> {
-  const [file = ''] = take(command, args, 1)
-  const { store, server } = args.values
-  if (store !== undefined || server !== undefined) return submit(command, file, args, io)
-  if (args.values.timeout !== undefined)
-    throw badUsage(command, '--timeout needs a store: without one, no process waits for answers.')
-  return makeHere(file, args, io)
+export async function makePlan(call: MakeCall): Promise<number> {
+  const { store, server, timeout } = call.values
+  if (store !== undefined || server !== undefined) return submit(call)
+  if (timeout !== undefined) throw call.refuse('--timeout needs a store: without one, no process waits for answers.')
+  return makeHere(call)
 }
 
 /** From files to files: only the folder keeps the plan. */
-async function makeHere(file: string, args: MakeArguments, io: Io): Promise<number> {
-  const { out: folder, key: keyFile, json } = args.values
-  const { input, ports, coordination, times } = await planOffline(file, args, io)
+async function makeHere(call: MakeCall): Promise<number> {
+  const { io } = call
+  const { out: folder, key: keyFile, json } = call.values
+  const { input, ports, coordination, times } = await planOffline(call)
   const { state, run_id, waits_for, artifacts } = coordination
   const key = keyFile === undefined ? undefined : await io.host.planning.readKey(keyFile)
   const files = waits_for === null ? freeze(coordination, input, ports, key?.signer) : null
@@ -64,25 +62,25 @@ async function makeHere(file: string, args: MakeArguments, io: Io): Promise<numb
 }
 
 /** In a store, where the plan waits for its answers. */
-async function submit(command: Command, file: string, args: MakeArguments, io: Io): Promise<number> {
-  if (args.values.answers !== undefined)
-    throw badUsage(command, 'In a store a plan is answered when it asks: statewright plan answer ID NAME=VALUE.')
-  const given = await readGiven(file, args, io)
-  const seconds = countOf(command, args, 'timeout')
-  const { recovers: earlier } = args.values
-  return withPlans(command, args, { io, creates: true }, async (client) => {
+async function submit(call: MakeCall): Promise<number> {
+  const { answers, recovers: earlier } = call.values
+  if (answers !== undefined)
+    throw call.refuse('In a store a plan is answered when it asks: statewright plan answer ID NAME=VALUE.')
+  const given = await readGiven(call)
+  const seconds = call.count('timeout')
+  return withPlans(call, { creates: true }, async (client) => {
     const body = withoutUndefined({
       ...given,
       answer_timeout_ms: seconds === undefined ? undefined : seconds * 1_000,
       recovers: earlier === undefined ? undefined : (await resolveId(client, earlier, 'plan')).id,
     })
-    return reportPlan(client, await client.call(submitPlan, { body }), args, io)
+    return reportPlan(client, await client.call(submitPlan, { body }), call)
   })
 }
 
 /** Reads what is submitted: the intent, the facts about the project, the memory. */
-async function readGiven(file: string, { values }: InputArguments, { host }: Io) {
-  const { planning, sha256 } = host
+async function readGiven({ words: [file = ''], values, io }: InputCall) {
+  const { planning, sha256 } = io.host
   const intent = sealIntent(await planning.readDocument(file), sha256)
   const { memory, facts } = values
   const [project_id, repo_root] = scopeOf(intent)
@@ -102,12 +100,12 @@ async function readGiven(file: string, { values }: InputArguments, { host }: Io)
   }
 }
 
-async function readInput(file: string, args: InputArguments, io: Io): Promise<CoordinationInput> {
-  const { planning } = io.host
-  const { policy, registry = './registry', recovers } = args.values
+async function readInput(call: InputCall): Promise<CoordinationInput> {
+  const { planning } = call.io.host
+  const { policy, registry = './registry', recovers } = call.values
   return {
-    ...(recovers === undefined ? {} : { recovers: await recoveredIn(recovers, io) }),
-    ...(await readGiven(file, args, io)),
+    ...(recovers === undefined ? {} : { recovers: await recoveredIn(recovers, call.io) }),
+    ...(await readGiven(call)),
     policy:
       policy === undefined ? { schema_version: '1.0.0', mode: 'interactive' } : await planning.readDocument(policy),
     registry: await planning.readRegistry(registry),
@@ -126,12 +124,12 @@ async function recoveredIn(folder: string, { host }: Io): Promise<Recovers> {
 }
 
 /** Makes a plan from files, with the answers that are given. `times` are the instants of its moves. */
-export async function planOffline(file: string, args: InputArguments, io: Io) {
-  const input = await readInput(file, args, io)
-  const ports: Ports = { sha256: io.host.sha256, rules: await io.host.planning.rules() }
-  const { answers } = args.values
-  const rounds = answers === undefined ? [] : asRounds(await io.host.planning.readDocument(answers))
-  const { now } = io.host
+export async function planOffline(call: InputCall) {
+  const { sha256, planning, now } = call.io.host
+  const input = await readInput(call)
+  const ports: Ports = { sha256, rules: await planning.rules() }
+  const { answers } = call.values
+  const rounds = answers === undefined ? [] : [await planning.readDocument(answers)].flat()
   const times = [now()]
   const goOn = (from: Progress): Progress => {
     let at = from
@@ -157,10 +155,6 @@ function refuseUnfit(refused: readonly Refused[], round: number, file: string) {
   if (problems === undefined) return
   const problem = `round ${round}: ${problems.map(({ message }) => message).join(' ')}`
   throw faults.file_unusable({ file, problem })
-}
-
-function asRounds(document: Json): readonly Json[] {
-  return Array.isArray(document) ? document : [document]
 }
 
 function scopeOf(intent: Json): [project_id: string, repo_root: string] {

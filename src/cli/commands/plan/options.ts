@@ -1,5 +1,5 @@
-import { whereOptions } from '../../arguments.ts'
-import type { Options, Values } from '../../command.ts'
+import type { Call } from '../../command.ts'
+import { type Options, whereOptions } from '../../options.ts'
 
 /** The parts that a plan is made of, by file. */
 const inputOptions = {
@@ -62,18 +62,13 @@ export const verifyOptions = { ...key, ...json } as const satisfies Options
 /** Options of `plan explain`. */
 export const explainOptions = { ...inputOptions, ...whereOptions, ...json } as const satisfies Options
 
-/** Arguments of a command that makes a plan from files. */
-export interface InputArguments {
-  readonly values: Values<typeof inputOptions> & { readonly recovers?: string | undefined }
-}
+type Reading<O extends Options> = Pick<Call<O>, 'words' | 'values' | 'io' | 'refuse'>
 
-/** Arguments of a command that opens the plans of a store. */
-export interface StoreArguments {
-  readonly values: Values<typeof whereOptions> &
-    Partial<Values<Pick<typeof makeOptions, 'registry' | 'policy' | 'key'>>>
-}
+/** A call that makes a plan from files. */
+export type InputCall = Reading<typeof inputOptions & Pick<typeof makeOptions, 'recovers'>>
 
-/** Arguments of a command that reports where a plan stands. */
-export interface ReportArguments {
-  readonly values: Values<typeof whereOptions & typeof out & typeof json>
-}
+/** A call that opens the plans of a store. */
+export type StoreCall = Reading<typeof whereOptions & Pick<typeof makeOptions, 'registry' | 'policy' | 'key'>>
+
+/** A call that reports where a plan stands. */
+export type ReportCall = Call<Omit<typeof answerOptions, 'as'>>

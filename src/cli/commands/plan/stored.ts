@@ -15,31 +15,25 @@ import {
 } from '../../../surface/operations/plans.ts'
 import type { PlanAsked } from '../../../surface/wiring.ts'
 import type { PlanCard } from '../../../wire/plan.ts'
-import { badUsage, take } from '../../arguments.ts'
-import type { Arguments, Command } from '../../command.ts'
+import type { Call } from '../../command.ts'
 import { exits } from '../../exits.ts'
-import type { Io } from '../../host.ts'
-import { next, print } from '../../print.ts'
 import { resolveId, whereOf } from '../../reach.ts'
 import { planLines, questionLines } from '../../render/plan.ts'
 import { ago, clockTime, columns, safeJson } from '../../render/text.ts'
-import type { answerOptions, ReportArguments, StoreArguments, showOptions } from './options.ts'
+import type { answerOptions, ReportCall, StoreCall, showOptions } from './options.ts'
 
 /** Opens the plans that the arguments name, and closes them however the work ends. */
 export async function withPlans<T>(
-  command: Command,
-  args: StoreArguments,
-  { io: { host }, creates = false }: { readonly io: Io; readonly creates?: boolean },
+  { values, io: { host }, refuse }: StoreCall,
+  { creates }: Pick<PlanAsked, 'creates'>,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const where = whereOf(args)
-  const { registry, policy, key: signingKey } = args.values
-  const own = [registry, policy, signingKey].some((given) => given !== undefined)
-  if (where.server !== undefined && own)
-    throw badUsage(command, 'A server judges by its own registry and policy, and signs with its own key.')
+  const { registry, policy, key: signingKey } = values
+  if (values.server !== undefined && [registry, policy, signingKey].some((given) => given !== undefined))
+    throw refuse('A server judges by its own registry and policy, and signs with its own key.')
   const judged = policy === undefined ? undefined : await host.planning.readDocument(policy)
   const asked: PlanAsked = withoutUndefined({ creates, registry, policy: judged, signingKey })
-  const client = await host.openPlans(where, asked)
+  const client = await host.openPlans(whereOf(values), asked)
   try {
     return await work(client)
   } finally {
@@ -48,79 +42,72 @@ export async function withPlans<T>(
 }
 
 /** Reports one plan, or lists all. */
-export async function showPlan(command: Command, args: Arguments<typeof showOptions>, io: Io): Promise<number> {
-  const [given] = take(command, args, 0, 1)
-  return withPlans(command, args, { io }, async (client) => {
+export async function showPlan(call: Call<typeof showOptions>): Promise<number> {
+  const { io, values, print } = call
+  const [given] = call.words
+  return withPlans(call, { creates: false }, async (client) => {
     if (given === undefined) {
       const page = await client.call(listPlans, { query: { limit: 200 } })
       const now = io.host.now()
-      print(io, args, page, () =>
+      print(page, () =>
         columns(page.items.map((row) => [row.coordination_id, row.state, ago(row.updated_at, now), row.intent_id])),
       )
       return exits.ok
     }
     const { id: coordination_id } = await resolveId(client, given, 'plan')
     const card = await client.call(getPlan, { params: { coordination_id } })
-    if (args.values.moves && !args.values.json)
+    if (values.moves && !values.json)
       for (const { from, to, at, duration_ms, guards } of card.moves) {
         io.out(`${clockTime(at)}  ${from} → ${to}  ${duration_ms} ms`)
         for (const { guard_name, passed, reason } of guards)
           io.out(`          ${passed ? 'holds' : 'does not hold'}: ${guard_name}. ${reason}`)
       }
-    return reportPlan(client, card, args, io)
+    return reportPlan(client, card, call)
   })
 }
 
 /** Answers the open questions of a plan. */
-export async function answerQuestions(
-  command: Command,
-  args: Arguments<typeof answerOptions>,
-  io: Io,
-): Promise<number> {
-  const [wanted = '', ...words] = take(command, args, 2, 60)
-  const given = await read(command, words, io)
-  return withPlans(command, args, { io }, async (client) => {
+export async function answerQuestions(call: Call<typeof answerOptions>): Promise<number> {
+  const [wanted = ''] = call.words
+  const given = await read(call)
+  return withPlans(call, { creates: false }, async (client) => {
     const { id: coordination_id } = await resolveId(client, wanted, 'plan')
-    const body = withoutUndefined({ ...given, replied_by: args.values.as })
-    return reportPlan(client, await client.call(answerPlan, { params: { coordination_id }, body }), args, io)
+    const body = withoutUndefined({ ...given, replied_by: call.values.as })
+    return reportPlan(client, await client.call(answerPlan, { params: { coordination_id }, body }), call)
   })
 }
 
 /** Choices as typed, or a file with an answer pack or choices. */
-async function read(command: Command, words: readonly string[], { host }: Io) {
+async function read({ words: [, ...words], io, refuse }: Call<typeof answerOptions>) {
   const [file = ''] = words
-  if (words.length > 1 || file.includes('=')) return { choices: pairs(command, words) }
-  const document = await host.planning.readDocument(file)
-  if (!isRecord(document)) throw badUsage(command, `${file} holds neither an answer pack nor choices.`)
+  if (words.length > 1 || file.includes('=')) return { choices: pairs(words, refuse) }
+  const document = await io.host.planning.readDocument(file)
+  if (!isRecord(document)) throw refuse(`${file} holds neither an answer pack nor choices.`)
   if ('question_pack_id' in document) return { answer_pack: document }
   return { choices: choicesIn(document) }
 }
 
-function pairs(command: Command, words: readonly string[]): Readonly<Record<string, string>> {
-  const given = new Map<string, string>()
-  for (const [name, value] of words.map((word) => pair(command, word))) {
-    if (given.has(name)) throw badUsage(command, `${name} is answered twice; give it one answer.`)
-    given.set(name, value)
+function pairs(words: readonly string[], refuse: Call['refuse']): Readonly<Record<string, string>> {
+  const given: Record<string, string> = {}
+  for (const word of words) {
+    const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(word) ?? []
+    if (name === '') throw refuse(`Answers are NAME=VALUE, not "${word}".`)
+    if (Object.hasOwn(given, name)) throw refuse(`${name} is answered twice; give it one answer.`)
+    given[name] = value
   }
-  return Object.fromEntries(given)
-}
-
-function pair(command: Command, word: string): readonly [string, string] {
-  const at = word.indexOf('=')
-  if (at < 1) throw badUsage(command, `Answers are NAME=VALUE, not "${word}".`)
-  return [word.slice(0, at), word.slice(at + 1)]
+  return given
 }
 
 /** Reports where a plan stands, writes its files if `--out` was given, and suggests the next command. */
-export async function reportPlan(client: Client, card: PlanCard, args: ReportArguments, io: Io): Promise<number> {
+export async function reportPlan(client: Client, card: PlanCard, { values, io, next }: ReportCall): Promise<number> {
   const { coordination_id, state, waits_for, failure } = card
-  const { out: folder } = args.values
+  const { out: folder } = values
   const isOver = state === 'DONE' || failure !== null
   if (folder !== undefined && isOver) {
     const times = [card.submitted_at, ...card.moves.map(({ at }) => at)]
     await io.host.planning.writePlan(folder, withJournal(await filesOf(client, coordination_id), times))
   }
-  if (args.values.json) {
+  if (values.json) {
     io.out(safeJson(card))
     return planExit(state)
   }
@@ -132,8 +119,8 @@ export async function reportPlan(client: Client, card: PlanCard, args: ReportArg
   if (folder !== undefined && isOver) io.err(`Frozen in ${folder}; "${io.program} plan verify ${folder}" proves it.`)
   const example = waits_for?.question_pack.questions[0]
   if (example !== undefined && !isOverdue(card, io.host.now()))
-    next(io, args, `plan answer ${coordination_id} ${example.key}=${example.suggested_answers[0]?.value}`)
-  else next(io, args, `plan explain ${coordination_id}`)
+    next(`plan answer ${coordination_id} ${example.key}=${example.suggested_answers[0]?.value}`)
+  else next(`plan explain ${coordination_id}`)
   return planExit(state)
 }
 

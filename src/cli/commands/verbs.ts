@@ -1,0 +1,161 @@
+import type { Client } from '../../surface/client.ts'
+import { withoutUndefined } from '../../surface/operation.ts'
+import { killAgent, spawnAgent } from '../../surface/operations/agents.ts'
+import { cancelRun, interruptRun, steerRun } from '../../surface/operations/run-commands.ts'
+import { getRun } from '../../surface/operations/runs.ts'
+import { allowAgain, closeSession, pauseSession, resumeSession } from '../../surface/operations/session-commands.ts'
+import { getSession } from '../../surface/operations/sessions.ts'
+import { type Call, type Command, command } from '../command.ts'
+import { exits } from '../exits.ts'
+import { budgetWords, clientOptions, reasonOption } from '../options.ts'
+import { resolveId } from '../reach.ts'
+
+const verbOptions = { ...reasonOption, ...clientOptions } as const
+
+const steer = command({
+  name: 'steer',
+  usage: 'statewright steer RUN "NEW INPUT"',
+  summary: 'Give a run new input. Its turn ends at a safe boundary, and the next one begins with it.',
+  takes: 2,
+  options: clientOptions,
+  run: ({ on, words: [, input = ''], print, next }) =>
+    on('act', ['run'], async (client, { id: run_id }) => {
+      const steered = await client.call(steerRun, { params: { run_id }, body: { input } })
+      print(steered, () => [`${run_id}: it gets that at its next boundary.`])
+      next(`watch ${run_id}`)
+    }),
+})
+
+const cancel = command({
+  name: 'cancel',
+  usage: 'statewright cancel RUN [--gently] [-m REASON]',
+  summary: 'Stop a run now. An irreversible action that has begun is never called cancelled: you are asked about it.',
+  takes: 1,
+  options: { gently: { type: 'boolean', summary: 'let the effects that are under way finish first' }, ...verbOptions },
+  run: ({ on, values, io, print, next }) =>
+    on('act', ['run'], async (client, { id: run_id }) => {
+      const asked = { params: { run_id }, body: withoutUndefined({ reason: values.message }) }
+      const stopped = await client.call(values.gently ? interruptRun : cancelRun, asked)
+      const { status, is_terminal, pending_interaction_ids } = await client.call(getRun, { params: { run_id } })
+      const now = is_terminal ? `${run_id} is ${status}.` : `${run_id} is ${status}, and it is to stop.`
+      const late = `${run_id} was ${stopped.status} already; nothing was done.`
+      print(stopped, () => [stopped.accepted ? now : late])
+      const unknown = is_terminal ? pending_interaction_ids : []
+      if (unknown.length > 0 && !values.json)
+        io.err('The outcome of an action is unknown. Look whether it happened, then settle it.')
+      next(...unknown.map((interaction_id) => `inbox ${interaction_id}`), `show ${run_id}`)
+      return stopped.accepted ? exits.ok : exits.conflict
+    }),
+})
+
+type Verb = (
+  client: Client,
+  session_id: string,
+  why: { readonly reason?: string },
+) => Promise<{ readonly session_id: string; readonly state: string }>
+
+function onSession({ on, values, print, next }: Call<typeof verbOptions>, apply: Verb): Promise<void> {
+  return on('act', ['session'], async (client, { session_id }) => {
+    const changed = await apply(client, session_id, withoutUndefined({ reason: values.message }))
+    print(changed, () => [`${session_id} is ${changed.state}.`])
+    next(`show ${session_id}`)
+  })
+}
+
+function sessionVerb(name: string, summary: string, apply: Verb): Command {
+  const usage = `statewright ${name} SESSION [-m REASON]`
+  return command({ name, usage, summary, takes: 1, options: verbOptions, run: (call) => onSession(call, apply) })
+}
+
+const pause = sessionVerb(
+  'pause',
+  'Let no new turn begin in a session. What is under way comes to its end; answers are still taken.',
+  (client, session_id, body) => client.call(pauseSession, { params: { session_id }, body }),
+)
+
+/** A suspended session is resumed by what suspended it: errors that a person looked at, or a budget with higher limits. */
+const resume = command({
+  name: 'resume',
+  usage: 'statewright resume SESSION [--budget LIMITS] [-m REASON]',
+  summary: 'Bring back a session that was paused; or suspended, by its errors or, with higher limits, by its budget.',
+  takes: 1,
+  options: {
+    budget: { type: 'string', summary: `its new limits, counted from its beginning: ${budgetWords}` },
+    ...verbOptions,
+  },
+  async run(call) {
+    const budget = call.budget('budget')
+    return onSession(call, async (client, session_id, why) => {
+      const { state, suspension } = await client.call(getSession, { params: { session_id } })
+      if (suspension?.by === 'budget' && budget === undefined)
+        throw call.refuse(`It is suspended: ${suspension.reason} Name higher limits with --budget.`)
+      if (budget !== undefined && state !== 'suspended')
+        throw call.refuse(`It is ${state}; a larger budget is for a session that is suspended.`)
+      const body = { ...why, ...(budget !== undefined ? { budget } : suspension !== null && { reset: true }) }
+      return client.call(resumeSession, { params: { session_id }, body })
+    })
+  },
+})
+
+const close = sessionVerb(
+  'close',
+  'Cancel what is open in a session, terminate its agents and seal its log for good.',
+  (client, session_id, body) => client.call(closeSession, { params: { session_id }, body }),
+)
+
+const spawn = command({
+  name: 'spawn',
+  usage: 'statewright spawn SESSION AGENT [--parent AGENT_ID] [--budget LIMITS]',
+  summary: 'Let another agent join a session. With a parent, it works for that agent and ends with it.',
+  takes: 2,
+  options: {
+    parent: { type: 'string', summary: 'the agent that it works for, by id; it draws on the budget of that one, too' },
+    budget: { type: 'string', summary: `instead of what it is declared with: ${budgetWords}` },
+    ...clientOptions,
+  },
+  async run({ on, words: [, agent = ''], values: { parent }, budget, print, next }) {
+    const own = budget('budget')
+    return on('act', ['session'], async (client, { session_id }) => {
+      const parent_id = parent === undefined ? undefined : (await resolveId(client, parent, 'agent')).id
+      const body = withoutUndefined({ agent, parent_id, budget: own })
+      const spawned = await client.call(spawnAgent, { params: { session_id }, body })
+      print(spawned, () => [`${spawned.agent_id} is ready in ${session_id}.`])
+      next(`run "…" --session ${session_id} --agent ${agent}`)
+    })
+  },
+})
+
+const kill = command({
+  name: 'kill',
+  usage: 'statewright kill AGENT_ID [--force] [-m REASON]',
+  summary: 'Stop an agent for good, and those that work for it. show SESSION --json lists their ids.',
+  takes: 1,
+  options: {
+    force: { type: 'boolean', summary: 'also if it is in a turn: the turn and its runs end at once' },
+    ...verbOptions,
+  },
+  run: ({ on, values, print, next }) =>
+    on('act', ['agent'], async (client, { id: agent_id, session_id }) => {
+      const body = withoutUndefined({ reason: values.message, force: values.force })
+      const killed = await client.call(killAgent, { params: { agent_id }, body })
+      print(killed, () => [`${agent_id} is terminated.`])
+      next(`show ${session_id}`)
+    }),
+})
+
+const allowOnceMore = command({
+  name: 'allow-again',
+  usage: 'statewright allow-again EXECUTION',
+  summary: 'Let an irreversible action that was done be done once more. The next call for it gets a key of its own.',
+  takes: 1,
+  options: clientOptions,
+  run: ({ on, print, next }) =>
+    on('act', ['execution'], async (client, { id: execution_id }) => {
+      const allowed = await client.call(allowAgain, { params: { execution_id }, body: {} })
+      print(allowed, () => [`${execution_id}: the same action may be done once more.`])
+      next(`show ${execution_id}`)
+    }),
+})
+
+/** Commands that act on a run, a session, an agent or an execution. */
+export const verbs: readonly Command[] = [steer, cancel, pause, resume, close, spawn, kill, allowOnceMore]
