@@ -104,10 +104,10 @@ const kinds = {
 const names: Readonly<Record<string, Named>> = { contract: 'execution', coordination: 'plan' }
 
 /** What an id can name. */
-type Named = keyof typeof kinds
+export type Named = keyof typeof kinds
 
 /** What an id names. */
-interface Found {
+export interface Found {
   readonly id: string
   readonly what: Named
   readonly session_id: string
