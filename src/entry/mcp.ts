@@ -8,6 +8,7 @@ import { faults } from '../faults/catalogue.ts'
 import { fieldProblems, problemSentence } from '../runtime/shape-problems.ts'
 import type { Tool } from '../runtime/tools/tool.ts'
 
+/** Options of `openMcp`. */
 export interface McpOptions {
   /** Gets what goes wrong between calls. Default: one line on stderr. */
   readonly warn?: (message: string, details: object) => void
@@ -15,6 +16,7 @@ export interface McpOptions {
   readonly secrets?: Readonly<Record<string, string>>
 }
 
+/** The tools of connected MCP servers. */
 export interface McpTools {
   /** The tools of each server, by the name of the server. Give them to `agent({ tools })`. */
   readonly tools: ReadonlyMap<string, readonly Tool[]>

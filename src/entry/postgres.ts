@@ -7,6 +7,7 @@ import { closeStore, openStore, type Store } from '../app/open-store.ts'
 import { faults } from '../faults/catalogue.ts'
 import { parseStoreUrl } from '../surface/store-url.ts'
 
+/** Options of `openPostgres`. */
 export interface PostgresOptions {
   /** Values that never reach the database, by name. */
   readonly secrets?: Readonly<Record<string, string>>
@@ -16,6 +17,7 @@ export interface PostgresOptions {
   readonly warn?: (message: string, details: object) => void
 }
 
+/** A store on PostgreSQL, for `createStatewright({ store })`. */
 export interface PostgresStore extends Store {
   /** Closes every connection. Close each Statewright that uses the store first. */
   close(): Promise<void>

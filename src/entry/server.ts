@@ -21,6 +21,7 @@ export interface ServeOptions {
   readonly log?: (line: string) => void
 }
 
+/** A server that listens. */
 export interface RunningServer {
   /** Such as `http://127.0.0.1:4400`. */
   readonly url: string

@@ -18,6 +18,7 @@ export interface Assignment {
   neededIn(state: SessionState): ReadonlySet<string>
 }
 
+/** An empty assignment. */
 export function createAssignment(): Assignment {
   const all: Asked[] = []
   const isAsked = (asked: Asked) =>

@@ -47,6 +47,7 @@ type Given = Pick<Agent, 'role' | 'model'> &
     readonly retries?: Partial<RetryPolicy>
   }
 
+/** Defines an agent. Refuses unknown or unfit fields with what is allowed. */
 export function agent(given: Given): Agent {
   return checkedAgent(given, String(given?.role), '')
 }

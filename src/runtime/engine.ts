@@ -62,6 +62,7 @@ export interface Engine {
   readonly closing: AbortSignal
 }
 
+/** Settings of the engine. */
 export interface Settings {
   /** The name under which this process takes runs. */
   readonly worker: string
@@ -85,6 +86,7 @@ export interface Settings {
   readonly maxDelegations: number
 }
 
+/** Text of a model that is shown but not yet recorded. */
 export interface EphemeralDelta {
   readonly session_id: string
   readonly run_id: string
@@ -95,6 +97,7 @@ export interface EphemeralDelta {
   readonly text: string
 }
 
+/** The definition of an agent in a session. Refused if this process does not have it. */
 export function definitionOf(engine: Engine, state: SessionState, agent_id: string): AgentDefinition {
   const agent = state.agents.get(agent_id)
   const definition = engine.agents.get(agent?.agent ?? '')
@@ -119,6 +122,7 @@ export interface Beside {
   end(session_id: string, reason: string): Promise<void>
 }
 
+/** For a process without plans and goals. */
 export const nothingBeside: Beside = {
   checkPack: () => ({
     problems: [{ pointer: '', problem: 'This process cannot take answers to a pack of questions.' }],

@@ -29,6 +29,7 @@ export interface ProviderModel {
 /** What an agent may be given as its model. */
 export type AnyModel = Model | ProviderModel
 
+/** What a model gets for one answer. */
 export interface ModelRequest {
   readonly instructions: string
   readonly messages: readonly Message[]
@@ -40,6 +41,7 @@ export interface ModelRequest {
   readonly memories: readonly string[]
 }
 
+/** A tool as the model sees it. */
 export interface ToolDescription {
   readonly name: string
   readonly description: string
@@ -47,6 +49,7 @@ export interface ToolDescription {
   readonly input_schema: Json
 }
 
+/** One event of a model's stream. */
 export type ModelEvent =
   /** A sign of life while there is nothing to tell: the arguments of a long call are on their way. */
   | { readonly type: 'alive' }

@@ -6,6 +6,7 @@ export interface Clock {
   monotonic(): number
 }
 
+/** Calls functions later. */
 export interface Timers {
   /** Calls `fn` once, not before `ms` have passed. Calling what it returns prevents that; calling it late does nothing. */
   after(ms: number, fn: () => void): Cancel
@@ -19,8 +20,10 @@ export interface Log {
   debug(message: string, details: object): void
 }
 
+/** Prevents a call that has not happened yet. */
 export type Cancel = () => void
 
+/** Makes new ids. */
 export interface Ids {
   /** A new name: `next('exe')` gives `exe_` and 16 hex digits. */
   next(prefix: string): string

@@ -63,6 +63,7 @@ interface RuntimeConfig {
   readonly maxConcurrentRuns: number
 }
 
+/** The runtime as its surfaces see it. */
 export type Runtime = ReturnType<typeof createRuntime>
 
 /**

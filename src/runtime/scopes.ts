@@ -35,6 +35,7 @@ export async function recording<T>(append: (request_id: string | undefined) => P
   }
 }
 
+/** The request id as an optional field. */
 export function named(request_id: string | undefined): { readonly request_id?: string } {
   return request_id === undefined ? {} : { request_id }
 }
@@ -59,6 +60,7 @@ export type Fate = 'the process ends' | 'the process goes on'
 
 const callScope = new AsyncLocalStorage<Culprit | undefined>()
 
+/** Runs work so that errors it throws later are attributed to the culprit. */
 export function inScopeOf<T>(culprit: Culprit, work: () => T): T {
   return callScope.run(culprit, work)
 }

@@ -17,12 +17,14 @@ export interface Scripted {
   readonly error?: { readonly error_type: string; readonly message: string; readonly retryable: boolean }
 }
 
+/** A scripted answer. */
 export const say = (text: string): Scripted => checked('say', { text, calls: [] })
 
 /** `args` may be text, to play a model that writes broken JSON. */
 export const call = (name: string, args: string | Json = {}): Scripted =>
   checked('call', { text: '', calls: [{ name, arguments: args }] })
 
+/** A scripted question to a person. */
 export const ask = (request: Json): Scripted => call(askPersonName, request)
 
 /** One answer that says and calls all of this. */

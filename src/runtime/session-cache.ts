@@ -9,6 +9,7 @@ import type { Draft, Rune } from '../runes/rune.ts'
 import type { Batch } from './batch.ts'
 import { recording } from './scopes.ts'
 
+/** The folded sessions in memory. */
 export interface Sessions {
   /** The state of a session as of its last rune. The same object each time: it changes as runes are folded in. */
   load(session_id: string): Promise<SessionState>

@@ -19,6 +19,7 @@ export interface SharedStore {
   close(): Promise<void>
 }
 
+/** One process among those that share a store. */
 export interface Member {
   readonly leases: Leases
   /** What is at work, seen by every process. */
@@ -39,6 +40,7 @@ export interface Member {
   quiet(): Promise<void>
 }
 
+/** A run whose worker is gone. */
 export interface AbandonedRun {
   readonly session_id: string
   readonly run_id: string
@@ -84,6 +86,7 @@ export interface Instant {
   readonly now: number
 }
 
+/** The lease on one run. */
 export interface Lease {
   /** Fires when the lease could not be kept. Nothing may be begun after that. */
   readonly signal: AbortSignal
@@ -123,6 +126,7 @@ export interface AtWork {
   here(): readonly string[]
 }
 
+/** An effect under way. */
 export interface Effect {
   readonly execution_id: string
   readonly run_id: string
@@ -130,6 +134,7 @@ export interface Effect {
   readonly irreversible: boolean
 }
 
+/** How an effect ended. */
 export interface EffectEnd {
   /** `threw` says nothing about what happened. */
   readonly how: 'returned' | 'threw'
@@ -137,6 +142,7 @@ export interface EffectEnd {
   readonly isLate: boolean
 }
 
+/** What is known about an effect whose worker is gone. */
 export type Evidence =
   /** It never began, or it has ended. */
   | { readonly state: 'none' }
@@ -182,6 +188,7 @@ export function sound(ref: string, bytes: Buffer): string {
   throw faults.store_damaged({ what: `output ${ref}`, problem: 'its content is not what was recorded.' })
 }
 
+/** Blobs in memory, for tests and `memory:` stores. */
 export function memoryBlobs(sha256: (text: string) => string): Blobs {
   const kept = new Map<string, string>()
   return {
@@ -199,6 +206,7 @@ export function memoryBlobs(sha256: (text: string) => string): Blobs {
 
 // Apart from recovery, which needs the whole engine: commands that only look load this.
 
+/** All runs in one status. */
 export async function runsIn(
   runelog: Pick<Runelog, 'rows'>,
   status: RunStatus,

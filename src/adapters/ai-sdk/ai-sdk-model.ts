@@ -13,6 +13,7 @@ import {
 } from './provider-shapes.ts'
 import { createPartReader } from './read-part.ts'
 
+/** Settings of a model call. */
 export interface ModelSettings {
   readonly maxOutputTokens?: number
   readonly temperature?: number

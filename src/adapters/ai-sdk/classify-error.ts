@@ -54,6 +54,7 @@ export function classifyError(thrown: unknown, now: number): ErrorEvent {
   return event.retryable && retry_after_ms !== undefined ? { ...event, retry_after_ms } : event
 }
 
+/** The error event of a declared type, with an optional detail. */
 export function errorEvent(error_type: ErrorTypeName, detail = ''): ErrorEvent {
   const { says, retryable } = errorTypes[error_type]
   return { type: 'error', error_type, message: detail === '' ? says : `${says} ${detail}`, retryable }
@@ -202,6 +203,7 @@ const keys: readonly RegExp[] = [
 /** Some of the patterns look ahead from every word, so what they look through is bounded. No view shows more than this. */
 const longestSearched = 8_000
 
+/** Replaces everything that looks like an API key. */
 export function withoutKeys(text: string): string {
   return keys.reduce((left, key) => left.replace(key, '[key]'), text.slice(0, longestSearched))
 }

@@ -16,6 +16,7 @@ interface PartStream {
   }
 }
 
+/** What the provider gets for one call. */
 export interface CallOptions {
   readonly prompt: readonly PromptMessage[]
   readonly tools?: readonly FunctionTool[]
@@ -26,6 +27,7 @@ export interface CallOptions {
   readonly abortSignal: AbortSignal
 }
 
+/** Options for one provider, by its name. */
 export type ProviderOptions = Readonly<Record<string, { readonly [option: string]: Json }>>
 
 interface FunctionTool {
@@ -35,24 +37,28 @@ interface FunctionTool {
   readonly inputSchema: Json
 }
 
+/** A message in the provider's form. */
 export type PromptMessage =
   | { readonly role: 'system'; readonly content: string }
   | { readonly role: 'user'; readonly content: readonly TextPart[] }
   | { readonly role: 'assistant'; readonly content: readonly (TextPart | ReasoningPart | CallPart)[] }
   | { readonly role: 'tool'; readonly content: readonly ResultPart[] }
 
+/** Text in a message. */
 export interface TextPart {
   readonly type: 'text'
   readonly text: string
   readonly providerOptions?: ProviderOptions
 }
 
+/** Reasoning in a message. */
 export interface ReasoningPart {
   readonly type: 'reasoning'
   readonly text: string
   readonly providerOptions?: ProviderOptions
 }
 
+/** A tool call in a message. */
 export interface CallPart {
   readonly type: 'tool-call'
   readonly toolCallId: string
@@ -61,6 +67,7 @@ export interface CallPart {
   readonly providerOptions?: ProviderOptions
 }
 
+/** A tool result in a message. */
 export interface ResultPart {
   readonly type: 'tool-result'
   readonly toolCallId: string
@@ -72,6 +79,7 @@ export interface ResultPart {
 const longest = 64
 const unfit = /[^a-zA-Z0-9_-]/g
 
+/** Maps tool names to names that providers accept, and back. */
 export interface WireNames {
   /** The name under which providers know this tool. */
   toWire(name: string): string

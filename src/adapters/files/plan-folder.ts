@@ -29,6 +29,7 @@ async function write(folder: string, files: FrozenFiles): Promise<void> {
   await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(folder, name), text)))
 }
 
+/** Whether the path is a folder; false if it does not exist. */
 export function isFolder(path: string): Promise<boolean> {
   return stat(path).then(
     (found) => found.isDirectory(),
@@ -42,6 +43,7 @@ interface PlanFolder {
   readonly strange: readonly string[]
 }
 
+/** Reads the files of a plan folder. Refused if it cannot be read. */
 export async function readPlan(folder: string): Promise<PlanFolder> {
   const files: Record<string, string> = {}
   const strange: string[] = []

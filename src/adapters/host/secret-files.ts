@@ -152,6 +152,7 @@ function hexOf(key: KeyObject): string {
   return Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url').toString('hex')
 }
 
+/** Checks an Ed25519 signature; malformed input is false. */
 export const checkSignature: CheckSignature = ({ text, public_key, signature }) => {
   try {
     const x = Buffer.from(public_key, 'hex').toString('base64url')
@@ -171,6 +172,7 @@ export function createSigner(private_key_pem: string): StatementSigner {
   }
 }
 
+/** A check against one public key, given as PEM. */
 export function createSignatureCheck(public_key_pem: string): SignatureCheck {
   const key = onlyEd25519(createPublicKey(public_key_pem))
   return {

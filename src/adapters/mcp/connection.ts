@@ -14,6 +14,7 @@ import { boundedFetch, boundMessages, hearLostAnswers, type Mark } from './trans
 /** Our own timeout decides, by our own clock; the library's must not come first. */
 const never_ms = 2 ** 31 - 1
 
+/** A connection to one MCP server. */
 export interface Connection {
   /** What the server offers right now. */
   list(): Promise<readonly Listed[]>

@@ -46,6 +46,7 @@ function unclear(message: string, error_kind: string, cause: unknown): Error {
   return Object.assign(new Error(message, { cause }), { error_kind, outcomeUnknown: true })
 }
 
+/** The messages of an error and its causes, in one line. */
 export function messageOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return readThrown(thrown).message
   const messages: string[] = []

@@ -12,6 +12,7 @@ import { type Connection, connectionTo } from './connection.ts'
 import { marked, messageOf } from './failure.ts'
 import type { McpServer } from './server-config.ts'
 
+/** All connected MCP servers. */
 export interface McpServers {
   /** The tools of each server, by its name in the config. */
   readonly tools: ReadonlyMap<string, readonly Tool[]>

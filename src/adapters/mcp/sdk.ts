@@ -4,4 +4,5 @@ import { loadPeer } from '../peer.ts'
 export const { Client, ProtocolError, SdkError, SdkErrorCode, SdkHttpError, StreamableHTTPClientTransport } =
   await loadPeer('@modelcontextprotocol/client')
 export const { StdioClientTransport } = await loadPeer('@modelcontextprotocol/client/stdio')
+/** The client of the MCP SDK. */
 export type Client = InstanceType<typeof Client>

@@ -58,8 +58,10 @@ const mcpServer = z.unknown().transform((given, context) => {
   return z.NEVER
 })
 
+/** The schema of the MCP servers in a config, by name. */
 export const mcpServers = z.record(serverName, mcpServer)
 
+/** The config of one MCP server. */
 export type McpServer = z.output<typeof localServer> | z.output<typeof remoteServer>
 
 /** A server as it is written in a config. */

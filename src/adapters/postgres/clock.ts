@@ -13,6 +13,7 @@ export const noticeable_skew_ms = 1_000
 
 const askNow = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now'
 
+/** A clock that follows the clock of the database. */
 export interface DatabaseClock {
   /** `now` is the clock of the database: all processes on a store decide by the same time. */
   readonly clock: Clock

@@ -130,6 +130,7 @@ function releaseOnce(pool: pg.Pool) {
   pool.connect = connectTo
 }
 
+/** Opens one connection. */
 export async function connect(url: string, answer_ms?: number): Promise<Connection> {
   const client = new Client(clientOptions(url, answer_ms))
   let open = true
@@ -197,6 +198,7 @@ export function causeOf(error: unknown): string {
   return message || code
 }
 
+/** The fault for an error of the database. */
 export function unusable(error: unknown, store: string): Fault {
   if (isConnectionLost(error)) return faults.store_unreachable({ store, cause: causeOf(error) }, { cause: error })
   return faults.store_unusable({ store, problem: `${causeOf(error)}.` }, { cause: error })

@@ -25,6 +25,7 @@ const poll_ms = 60_000
 /** What `jobsFor` wrote. */
 type PayloadOf<T extends Task> = Extract<Job, { readonly task: T }>['payload']
 
+/** The queue of jobs that wakes workers. */
 export interface Jobs {
   /** The name under which the queue locks what it gave us. */
   id(): string | null

@@ -23,6 +23,7 @@ interface LanePorts extends TransactionPorts {
   readonly poisoned: (poison: Fault) => void
 }
 
+/** One writing connection; it commits one transaction at a time. */
 export interface Lane {
   append(batch: Prepared): Promise<Recorded | Refused>
   /** Work on one session in a transaction of its own. It may run again from the start, so it must not answer by itself. */

@@ -1,6 +1,7 @@
 import type { Cancel, Clock, Timers } from '../../runtime/ports.ts'
 import type { Instant, Leases } from '../../runtime/store.ts'
 
+/** A run that this process holds. */
 export interface HeldRun {
   readonly run_id: string
   readonly epoch: number

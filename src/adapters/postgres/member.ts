@@ -7,6 +7,7 @@ import { type Jobs, startJobs } from './jobs.ts'
 import { createLeases } from './leases.ts'
 import { createMembers, overlooked_ms } from './members.ts'
 
+/** What a process needs to share a store with others. */
 export interface SharingOptions {
   /** How long a run may go without a sign of life from its worker. */
   readonly lease_ms: number

@@ -42,6 +42,7 @@ export function jobsAndLeases(lease_ms: number): Beside {
   }
 }
 
+/** Jobs as columns for one insert. */
 export function jobColumns(jobs: Jobs['add']): readonly unknown[][] {
   return [
     jobs.map(({ task }) => task),

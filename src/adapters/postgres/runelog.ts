@@ -27,6 +27,7 @@ import type { Beside, Witness } from './transaction.ts'
 /** How many connections read side by side. */
 const readers = 4
 
+/** Options of a runelog on PostgreSQL. */
 export interface PostgresOptions extends RunelogOptions {
   /** Where archived sessions are kept. Without it, nothing can be archived. */
   readonly segments?: string
@@ -46,6 +47,7 @@ interface PostgresRunelog extends Runelog {
   readonly damages: () => AsyncIterable<Damage>
 }
 
+/** Opens a runelog on PostgreSQL. */
 export async function openPostgresRunelog(
   url: string,
   ports: Ports,

@@ -15,6 +15,7 @@ export const wordsIn = (value: string) => `array_to_tsvector(string_to_array(btr
 /** Canonical JSON ends with fields that hold no other fields, so the last key in the text is that of the contract itself. */
 export const keyIn = (payload: string) => `substring(${payload} from '.*"idempotency_key":"((?:[^"\\\\]|\\\\.)*)"')`
 
+/** SQL: whether a header opens a contract. */
 export const isOpening = (header: string) => `strpos(${header}, '"kind":"contract.opened"') > 0`
 
 /**

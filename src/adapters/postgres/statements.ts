@@ -94,4 +94,5 @@ export const statements = {
   row: 'SELECT key, tag, sort, value FROM statewright.model_row WHERE model = $1 AND key = $2',
 } as const
 
+/** The name of a prepared statement. */
 export type StatementName = keyof typeof statements

@@ -14,6 +14,7 @@ import type { Connection } from './connection.ts'
 import { channel, storeLock } from './schema.ts'
 import type { StatementName } from './statements.ts'
 
+/** What a transaction needs. */
 export interface TransactionPorts extends Pick<Ports, 'sha256'> {
   readonly models: readonly ReadModel[]
   /** The models and their versions, as they stand in the database while all is well. */
@@ -27,6 +28,7 @@ export interface TransactionPorts extends Pick<Ports, 'sha256'> {
 /** What has to be written together with runes, other than the rows that follow from them. */
 export type Beside = (runes: readonly Rune[]) => readonly (readonly [name: StatementName, ...values: unknown[]])[]
 
+/** One transaction over one or more sessions. */
 export interface Transaction {
   /** The server's name for it: by this it can be asked whether it is over. */
   readonly xid: string
@@ -46,6 +48,7 @@ export interface Transaction {
   commit(): Promise<boolean>
 }
 
+/** A rune whose presence proves that its transaction was committed. */
 export interface Witness {
   readonly session_id: string
   readonly event_id: number
@@ -226,6 +229,7 @@ function columns<T>(items: readonly T[], names: readonly (keyof T)[]): readonly 
   return names.map((name) => items.map((item) => item[name]))
 }
 
+/** Changed rows as columns for one insert. */
 export function rowColumns(changes: readonly Change[]): readonly unknown[][] {
   const rows = changes.map(({ model, row }) => ({ model, ...(row as Row) }))
   const written = rows.map(({ sort, value, ...row }) => ({
@@ -244,6 +248,7 @@ export interface StoredModelRow {
   readonly value: string
 }
 
+/** A stored row as the read models see it. */
 export function readRow<V extends Json>({ key, tag, sort, value }: StoredModelRow): Row<V> {
   return { key, tag, sort: sort === Number.NEGATIVE_INFINITY ? null : sort, value: JSON.parse(value) }
 }

@@ -25,7 +25,9 @@ export function readDoomed(text: string | undefined): Doomed | undefined {
   return undefined
 }
 
+/** Why a list of files to remove is not followed. */
 export const doomedProblem = 'it names files that the store did not make. Nothing is removed.'
+/** The fault for such a list. */
 export const doomedDamage = () => faults.store_damaged({ what: 'meta erasing', problem: doomedProblem })
 
 interface ErasurePorts {

@@ -13,6 +13,7 @@ export interface Decided<T> {
   readonly adds?: readonly Rune[]
 }
 
+/** Commits the batches of several callers in one transaction. */
 export interface GroupCommit {
   /**
    * `decide` is called in the order of the requests, and sees what those ahead of it will have written. Its refusal

@@ -11,6 +11,7 @@ interface Holder {
   readonly address: string | null
 }
 
+/** The lock on a store file; one process holds it. */
 export interface Lock {
   /** Publishes where the holder can be reached. */
   announce(address: string): void

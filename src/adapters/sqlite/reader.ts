@@ -162,6 +162,7 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
   }
 }
 
+/** The prepared reads of one connection. */
 export type Reader = ReturnType<typeof createReader>
 
 function toRecord([event_id, header, payload, salt, hash]: RuneColumns): StoredRecord {
@@ -209,6 +210,7 @@ export interface Place {
   readonly head: Head
 }
 
+/** Where the log of a session ends; undefined if there is none. */
 export function placeIn(reader: Reader, look: Look, session_id: string): Place | undefined {
   const session = reader.key(session_id)
   const last = session === undefined ? undefined : reader.lastRune(session)

@@ -19,6 +19,7 @@ import { createCache, createFolding, createRows } from './rows.ts'
 import { createSearch } from './search.ts'
 import { createWriter, prepareStatements, type Step, step } from './statements.ts'
 
+/** A runelog in one file. */
 export interface SqliteRunelog extends Runelog {
   readonly announce: Lock['announce']
   /** Files beside the store that it does not refer to. */

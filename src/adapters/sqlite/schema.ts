@@ -22,6 +22,7 @@ const rowColumns = `(
 
 /** Where a text stands in the index of words: by its session and then by its event, so that hits come session by session. */
 export const eventsOfSession = 2 ** 24
+/** SQL: the search row of a text. */
 export const wordsAt = (
   row: string,
 ) => `(SELECT id FROM session WHERE session_id = substr(${row}.key, 1, instr(${row}.key, '/') - 1))

@@ -4,6 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { DatabaseSync } from './driver.ts'
 import { eventsOfSession } from './schema.ts'
 
+/** What the search thread is asked. */
 export interface Asked {
   /** In the language of FTS5. */
   readonly match: string
@@ -11,6 +12,7 @@ export interface Asked {
   readonly limit: number
 }
 
+/** What the search thread answers. */
 export type Answered =
   | { readonly found: readonly [session_id: string, number: number][] }
   | { readonly problem: string }

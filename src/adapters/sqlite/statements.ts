@@ -20,6 +20,7 @@ const writing = {
   setMeta: 'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
 } as const
 
+/** A value that can be bound. */
 export type Value = string | number | null
 /** One statement of a transaction, with its parameters. */
 export interface Step {
@@ -27,6 +28,7 @@ export interface Step {
   readonly values: readonly Value[]
 }
 
+/** A statement with its values. */
 export function step(name: Step['name'], ...values: Value[]): Step {
   return { name, values }
 }
@@ -61,6 +63,7 @@ const reading = {
   meta: 'SELECT value FROM meta WHERE name = ?',
 } as const
 
+/** All prepared statements, by name. */
 export type Statements = { readonly [K in keyof typeof writing | keyof typeof reading]: StatementSync }
 
 /** Rows come back as arrays: with few columns that is the cheapest form. */

@@ -15,6 +15,7 @@ export const systemTimers: Timers = {
   },
 }
 
+/** The clock of this machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

@@ -8,6 +8,7 @@ import { tool } from '../../runtime/tools/define-tool.ts'
 import type { Tool, ToolContext } from '../../runtime/tools/tool.ts'
 import { breach } from './root.ts'
 
+/** Options of the fetch tool. */
 export interface FetchOptions {
   /** Host names that may be reached: `example.com`, or `*.example.com` for everything below it. */
   readonly allow: readonly string[]

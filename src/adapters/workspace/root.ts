@@ -38,6 +38,7 @@ const folderFlags = O_RDONLY | O_DIRECTORY
 /** A name in an open folder, whatever has become of the folder's own name. */
 const through = (folder: FileHandle, name: string) => `/proc/self/fd/${folder.fd}/${name}`
 
+/** The folder that the tools cannot leave. */
 export interface Root {
   readonly path: string
   /** Whether a real path lies in it. */

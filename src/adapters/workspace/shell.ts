@@ -9,6 +9,7 @@ import { DidNotHappen, type Tool, type ToolContext } from '../../runtime/tools/t
 import { ownFiles } from './own-files.ts'
 import { breach, type Owner, type Root } from './root.ts'
 
+/** Options of the shell tool. */
 export interface ShellOptions {
   /** Without it, a command gets a network of its own with nothing in it. */
   readonly network?: boolean

@@ -8,6 +8,7 @@ import { fileTools } from './files.ts'
 import { openRoot, ownerOf, type Root } from './root.ts'
 import { type ShellOptions, shellTool } from './shell.ts'
 
+/** Options of `workspaceTools`. */
 export interface WorkspaceOptions {
   /** The folder that the tools work in and cannot leave, best one of its own; it is made if it is missing. */
   readonly root: string

@@ -26,6 +26,7 @@ const critiqueShape = closedObject({
   ),
 })
 
+/** What a critic found in the results of a goal. */
 export interface Critique {
   readonly summary: string
   readonly needs_replan: boolean

@@ -88,6 +88,7 @@ function start(
   for (const task of tasks) openTask(desk, plan_id, task)
 }
 
+/** Opens a task of the plan. */
 export function openTask(desk: Desk, plan_id: string, task: NonNullable<Desk['goal']['plan']>['tasks'][number]) {
   const payload = { plan_id, task: asJson(task) }
   desk.batch.on(subject.task(desk.goal.goal_id, task.task_id), scheduler).open(payload)

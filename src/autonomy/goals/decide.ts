@@ -49,6 +49,7 @@ function tidy(desk: Desk) {
   }
 }
 
+/** The agent of the goal and the agents it spawned. */
 export function workersOf({ state, goal }: Pick<Desk, 'state' | 'goal'>) {
   return [...state.agents.values()].filter(
     ({ agent_id, parent_id }) => agent_id === goal.agent_id || parent_id === goal.agent_id,

@@ -60,6 +60,7 @@ export interface Desk {
   readonly errands: Errand[]
 }
 
+/** The ids that a rune about the goal, or one of its tasks, carries. */
 export function aboutGoal({ goal }: Pick<Desk, 'goal'>, task_id?: string): Concerns {
   return task_id === undefined ? { goal_id: goal.goal_id } : { goal_id: goal.goal_id, task_id }
 }

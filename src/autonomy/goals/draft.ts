@@ -90,6 +90,7 @@ const callersDraft = closedObject({
   ...plannersOwn,
 }).superRefine(checkTasks)
 
+/** A plan as a planner or caller wrote it. */
 export type PlanDraft = z.output<typeof callersDraft>
 
 type ReadDraft = { readonly draft: PlanDraft } | { readonly intent: Json } | { readonly problem: string }

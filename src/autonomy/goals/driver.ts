@@ -17,6 +17,7 @@ import { goalIds } from './goal-ids.ts'
 import { type Judging, judgeDraft } from './judge-draft.ts'
 import { endPlans } from './stop-goal.ts'
 
+/** Advances one goal. */
 export interface Driver {
   /** Something may have changed: the goal is looked at, soon and once. */
   kick(): void

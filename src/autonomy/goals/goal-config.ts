@@ -42,7 +42,9 @@ export const goalConfig = closedObject({
   memory: jsonValue.optional(),
 })
 
+/** The config of a goal, with its defaults filled in. */
 export type GoalConfig = z.output<typeof goalConfig>
+/** The budget of a goal. */
 export type GoalBudget = GoalConfig['budget']
 
 /** What was recorded was checked before. */

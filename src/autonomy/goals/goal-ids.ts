@@ -26,4 +26,5 @@ export function goalIds(goal_id: string, sha256: Sha256) {
   }
 }
 
+/** The ids that a goal derives for its parts. */
 export type GoalIds = ReturnType<typeof goalIds>

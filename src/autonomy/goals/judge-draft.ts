@@ -19,6 +19,7 @@ import { goalIds } from './goal-ids.ts'
 import { beyondGoal, boundsOf, evidenceRefOf, intentOf } from './intent-of.ts'
 import { tasksOf } from './tasks-of.ts'
 
+/** What judging a draft needs. */
 export interface Judging {
   readonly engine: Engine
   readonly plans: Pick<Plans, 'submit' | 'rest' | 'files' | 'verify' | 'recovery'>

@@ -107,6 +107,7 @@ function cut(text: string, most: number): string {
 
 const listOf = (texts: readonly string[]) => texts.map((text) => `- ${quoted(text)}`).join('\n')
 
+/** A value as text for a prompt. */
 export function textOf(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

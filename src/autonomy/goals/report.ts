@@ -40,6 +40,7 @@ export interface GoalReport {
   readonly abandoned: Abandoned | null
 }
 
+/** One task in the report of a goal. */
 export interface TaskReport {
   readonly task_id: string
   readonly task: string
@@ -69,6 +70,7 @@ interface ConditionReport {
   readonly reason: string | null
 }
 
+/** A question that a goal waits for. */
 export interface WaitReport {
   readonly interaction_id: string
   readonly interaction_kind: string

@@ -21,6 +21,7 @@ interface ConditionFacts {
   readonly asks: 'critic' | 'person' | null
 }
 
+/** What the schedule knows about the run of a task. */
 export interface RunFacts {
   readonly status: string
   readonly result: Json
@@ -30,6 +31,7 @@ export interface RunFacts {
   readonly is_unsettled: boolean
 }
 
+/** What the schedule knows about a question. */
 export interface QuestionFacts {
   readonly outcome: 'open' | 'approved' | 'denied'
   readonly reason: string
@@ -48,6 +50,7 @@ export type Op =
   | { readonly op: 'complete'; readonly task_id: string; readonly result: Json }
   | { readonly op: 'fail' | 'block' | 'skip'; readonly task_id: string; readonly reason: string }
 
+/** What to do next, and where every task then is. */
 export interface Schedule {
   readonly ops: readonly Op[]
   /** Where every task is once they are recorded. */
@@ -165,6 +168,7 @@ function whyRefused({ condition }: TaskFacts): string | undefined {
   return `Its condition ${decided.holds === null ? 'could not be decided' : 'does not hold'}: ${decided.reason}`
 }
 
+/** A task with the value of its condition. */
 export const placed = ({ planned, condition }: Pick<TaskFacts, 'planned'> & { condition: Decision }) => ({
   planned,
   holds: condition?.decided?.holds ?? null,

@@ -13,6 +13,7 @@ import { fieldProblems, problemSentence } from '../../runtime/shape-problems.ts'
 import { type GoalConfig, goalConfig } from './goal-config.ts'
 import { goalIds } from './goal-ids.ts'
 
+/** What a caller gives to set a goal. */
 export interface GoalSubmission extends Partial<Omit<GoalConfig, 'budget'>> {
   readonly goal: string
   readonly budget?: Partial<GoalConfig['budget']>
@@ -22,6 +23,7 @@ export interface GoalSubmission extends Partial<Omit<GoalConfig, 'budget'>> {
   readonly idempotency_key?: string
 }
 
+/** The ids of a goal that was set. */
 export interface GoalSet {
   readonly goal_id: string
   readonly session_id: string

@@ -100,10 +100,12 @@ export function fullTime(at: number): string {
   return `${isoTime(at).slice(0, 19).replace('T', ' ')} UTC`
 }
 
+/** How long ago, in words. */
 export function ago(at: number, now: number): string {
   return `${span(elapsed(at, now))} ago`
 }
 
+/** How long until a deadline, in words. */
 export function remaining(deadline: number, now: number): string {
   return deadline <= now ? 'now' : `in ${span(deadline - now)}`
 }

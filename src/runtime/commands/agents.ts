@@ -7,6 +7,7 @@ import { failOrphans } from '../recovery/recover.ts'
 import { cancelNow } from './session.ts'
 import { prepareAgent, refuseOver, spawn } from './submit.ts'
 
+/** Options of a spawned agent. */
 export interface Spawn {
   /** The agent that the new one works for; it ends with it and draws on its budget. */
   readonly parent_id?: string

@@ -53,6 +53,7 @@ function isAwaited({ opened }: InteractionView, { contract, action_type }: CallV
   return contract === (isAskedAtWork ? 'running' : 'waiting')
 }
 
+/** The fault for a reply to a contract that does not wait. */
 export function notWaiting({ execution_id, current_status, is_terminal }: ExecutionSnapshot): Fault {
   return faults.transition_refused({
     machine: 'contract',
@@ -65,6 +66,7 @@ export function notWaiting({ execution_id, current_status, is_terminal }: Execut
   })
 }
 
+/** The snapshot of one contract. Refused if there is none. */
 export async function look(engine: Engine, execution_id: string): Promise<ExecutionSnapshot> {
   const history = contractHistories(await runesOf(engine.runelog, execution_id)).get(execution_id)
   if (history === undefined) throw faults.not_found({ what: 'contract', id: execution_id })

@@ -7,6 +7,7 @@ import { inSlices, othersTurn, sliceRunes } from '../../runelog/slices.ts'
 import type { GraphState } from '../../wire/contract.ts'
 import { refuseUnknownAgent } from './submit.ts'
 
+/** Which part of a session to show, and as of when. */
 export interface GraphOf {
   /** Only what belongs to this agent; without it all contracts, and the dialogue of the root agent. */
   readonly agent_id?: string
@@ -42,6 +43,7 @@ export async function readGraph(
   return { ...growing.state(), session_id }
 }
 
+/** Which sessions to list. */
 export interface SessionQuery {
   readonly state?: SessionState
   readonly limit?: number
@@ -54,6 +56,7 @@ export interface SessionQuery {
 /** What is kept of a session for listing, whatever became of its log. */
 export type ListedSession = SessionRow & { readonly session_id: string }
 
+/** Sessions by creation, filtered by state. */
 export async function listSessions(
   runelog: Runelog,
   { state, after, ...page }: SessionQuery,

@@ -223,6 +223,7 @@ export const replyShapes = {
     }),
 }
 
+/** A kind of interaction that takes replies. */
 export type ReplyKind = keyof typeof replyShapes
 
 type Checked = { readonly reply: Json } | { readonly problems: readonly Problem[] }
@@ -252,6 +253,7 @@ function recordable(reply: object): Checked {
   return 'value' in read ? { reply: read.value } : { problems: [{ pointer: '', problem: read.problem }] }
 }
 
+/** What a reply to a contract did. */
 export interface Resumed extends Replied {
   /** The contract as it was right before; as it is now, where the reply had been accepted before. */
   readonly snapshot: ExecutionSnapshot

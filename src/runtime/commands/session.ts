@@ -13,6 +13,7 @@ import { closeCalls, settlementQuestion, type Why, withdrawQuestions } from '../
 import { named, recording } from '../scopes.ts'
 import { refuseMissing } from './submit.ts'
 
+/** What stopping a run did. */
 export interface Stopped {
   readonly run_id: string
   readonly status: string
@@ -63,6 +64,7 @@ export function steer(engine: Engine, session_id: string, run_id: string, input:
   })
 }
 
+/** The run in a session. Refused if there is none. */
 export function runOf(state: SessionState, run_id: string): RunView {
   const run = state.runs.get(run_id)
   if (run === undefined) throw faults.not_found({ what: 'run', id: run_id })
@@ -98,6 +100,7 @@ export function closeOpenCalls(engine: Engine, batch: Batch, run: RunView, { rea
   })
 }
 
+/** Pauses a session: no new turn begins. */
 export function pause(engine: Engine, session_id: string, reason: string): Promise<void> {
   return attempt(engine, session_id, (state) => {
     const batch = createBatch(state, engine.clock.now())

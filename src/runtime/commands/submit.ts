@@ -145,6 +145,7 @@ function createPreparing(engine: Engine, name: string): () => Promise<string | u
   }
 }
 
+/** Refuses work for a session that has ended. */
 export function refuseOver({ session_id, subjects }: SessionState) {
   const state = subjects.get(session_id)?.state ?? 'unknown'
   if (!['created', 'active', 'paused', 'suspended'].includes(state)) throw faults.session_over({ session_id, state })
@@ -251,6 +252,7 @@ interface Behalf {
   readonly task_id?: string
 }
 
+/** Opens a run in a batch. */
 export function openRun(
   batch: Batch,
   { run_id, agent_id }: RunIds,

@@ -107,6 +107,7 @@ export interface Dispatch {
   stop(): Promise<void>
 }
 
+/** What a dispatcher needs. */
 export interface DispatchPorts {
   readonly engine: () => Engine
   /** At most this many runs at once. With 0, this process only gives commands. */

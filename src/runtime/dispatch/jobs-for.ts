@@ -16,6 +16,7 @@ export type Job =
     }
   | { readonly task: 'session'; readonly key: string; readonly payload: { session_id: string } }
 
+/** What a job is for. */
 export type Task = Job['task']
 
 /** Jobs to add, and keys of jobs that are not needed any more. */
@@ -73,10 +74,12 @@ export function jobsFor(runes: readonly Rune[]): Jobs {
   }
 }
 
+/** The job that works on a run. */
 export function runJob(session_id: string, run_id: string): Job {
   return { task: 'run', key: run_id, payload: { session_id, run_id } }
 }
 
+/** The job that ends a question at its deadline. */
 export function deadlineJob(question: { session_id: string; interaction_id: string; deadline: number }): Job {
   const { session_id, interaction_id, deadline: run_at } = question
   return { task: 'deadline', key: interaction_id, payload: { session_id, interaction_id }, run_at }

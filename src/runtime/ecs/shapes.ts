@@ -3,6 +3,7 @@ import { readDay, readInstant } from '../../kernel/instant.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { ToolDescription } from '../model.ts'
 
+/** All types of form fields. */
 export const fieldTypes = [
   'text',
   'textarea',
@@ -23,6 +24,7 @@ const most = { name: 64, label: 500, title: 2_000, text: 20_000, fields: 100, op
 const label = z.string().max(most.label)
 const text = z.string().max(most.text)
 
+/** The schema of one choice of a field. */
 export const option = z.union([
   z.strictObject({ value: label, label: label.optional() }),
   // Models like to write the bare words.
@@ -76,11 +78,13 @@ export const ecsInput = z.strictObject({
 
 type FieldType = (typeof fieldTypes)[number]
 
+/** One field of a form. */
 export type Field = Omit<z.output<typeof field>, 'options' | 'label'> & {
   readonly label: string
   readonly options?: readonly { readonly value: string; readonly label: string }[]
 }
 
+/** A form that an agent asks a person to fill in. */
 export type EcsRequest = Omit<z.output<typeof ecsInput>, 'fields'> & { readonly fields: readonly Field[] }
 
 /** The tool through which a model hands a step to a person. */
@@ -114,6 +118,7 @@ const checks: { readonly [T in FieldType]: Check } = {
   datetime:    (f, v) => notInTime(f, v, readInstant, 'a moment with its offset, like 2026-02-28T10:30:00+01:00'),
 }
 
+/** Why a value does not fit a field; undefined if it fits. */
 export function valueProblem(field: Field, value: Json): string | undefined {
   return checks[field.type](field, value)
 }

@@ -28,6 +28,7 @@ export type Summary = {
   readonly last_error: { readonly code: string; readonly message: string; readonly at: number } | null
 }
 
+/** A run, its status and since when. */
 export type RunAt = { readonly run_id: string; readonly status: RunStatus; readonly since: number }
 
 type Waiting = {
@@ -216,6 +217,7 @@ interface Place {
   readonly agent?: string
 }
 
+/** The tag under which a session is listed. */
 export function listingTag({ state, status, agent }: Place): string {
   return agent === undefined ? `${state}/${status}` : `${state}/${status}/${agent}`
 }

@@ -38,6 +38,7 @@ interface Recovery {
   done: Promise<void>
 }
 
+/** Records lazily which waiting runs outlived a restart. */
 export function createPreserving(ports: PreservingPorts): Preserving {
   const { isWorking, isAlone, preserve, requeue, lookAfterOrphans } = ports
   const known = new Set<string>()

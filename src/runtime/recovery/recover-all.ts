@@ -8,6 +8,7 @@ import { delegated, openInteractions, waitingRuns } from '../models/open-work.ts
 import { type AbandonedRun, runningRuns, runsIn } from '../store.ts'
 import { preserve, requeue, rouse } from './recover.ts'
 
+/** What recovery at the start found. */
 export interface Recovered {
   readonly requeued: number
   readonly queued: number

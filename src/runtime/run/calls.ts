@@ -53,8 +53,10 @@ export function evidenceAdded(batch: Batch, call: CallView, evidence: Evidence) 
   batch.record('contract.evidence_added', { actor: 'tool_node', payload: evidence }, aboutCall(call))
 }
 
+/** What a person is asked. */
 export type Question = Payload<'interaction.opened'>
 
+/** Suspends a call until a person approves it. */
 export function approvalAsked(batch: Batch, call: CallView, interaction_id: string, question: Question) {
   const payload = { call_id: call.call_id, policy_reason: question.prompt, digest: question.digest ?? '' }
   batch.on(subject.tool(call), 'policy').move('requires_approval', payload)
@@ -63,6 +65,7 @@ export function approvalAsked(batch: Batch, call: CallView, interaction_id: stri
   ask(batch, call, interaction_id, question)
 }
 
+/** Suspends a call until a person fills in its form. */
 export function stepAsked(batch: Batch, call: CallView, interaction_id: string, question: Question) {
   moveContract(batch, call, ['start', 'ecs_node'])
   suspend(batch, call, { reason: 'ecs', interaction_id })
@@ -153,6 +156,7 @@ interface Failure {
   readonly status?: ToolResult['status']
 }
 
+/** Ends a call with an error. */
 export function failed(batch: Batch, call: CallView, { error, error_kind, status = 'error' }: Failure) {
   inputWithdrawn(batch, call, 'The call it was asked for is over.')
   endTool(batch, call, 'execution_error', { status, error })
@@ -160,6 +164,7 @@ export function failed(batch: Batch, call: CallView, { error, error_kind, status
   remember(batch, call, 'failed', { error })
 }
 
+/** Ends a call that took too long. */
 export function timedOut(batch: Batch, call: CallView) {
   inputWithdrawn(batch, call, 'The call it was asked for took too long.')
   const error = `It took longer than ${call.timeout_ms} ms.`
@@ -179,12 +184,14 @@ function withdraw(batch: Batch, call: CallView, reason: string, actor: Actor) {
   batch.on(subject.newQuestion(interaction_id, aboutCall(call)), actor).move('withdraw', { reason })
 }
 
+/** Ends a call that was not approved. */
 export function denied(batch: Batch, call: CallView, reason: string, by: Actor) {
   denyTool(batch, call, reason, by)
   moveContract(batch, call, ['resume', 'graph_runner'], { decided_by: by === 'human' ? 'human' : 'policy' })
   reject(batch, call, reason, by)
 }
 
+/** Ends a call that was not approved in time. */
 export function approvalLapsed(batch: Batch, call: CallView) {
   const error = 'It was not approved in time.'
   endTool(batch, call, 'approval_timeout', { status: 'timeout', error })
@@ -192,6 +199,7 @@ export function approvalLapsed(batch: Batch, call: CallView) {
   remember(batch, call, 'cancelled', { error })
 }
 
+/** Ends a call that the policy denies. */
 export function deniedByPolicy(batch: Batch, call: CallView, reason: string, digest: string) {
   refuseTool(batch, call, reason, digest)
   moveContract(batch, call, ['start', 'policy'])
@@ -218,21 +226,25 @@ export function stepTaken(batch: Batch, call: CallView, result: Json, decided_by
   stepDone(batch, call, result)
 }
 
+/** Ends a step with its default, without asking. */
 export function stepDefaulted(batch: Batch, call: CallView, result: Json) {
   moveContract(batch, call, ['start', 'ecs_node'], { decided_by: 'policy' })
   stepDone(batch, call, result)
 }
 
+/** Ends a step that a person refused. */
 export function stepRefused(batch: Batch, call: CallView, reason: string) {
   moveContract(batch, call, ['resume', 'graph_runner'], { decided_by: 'human' })
   reject(batch, call, reason, 'human')
 }
 
+/** Ends a step that the policy does not allow. */
 export function stepDeclined(batch: Batch, call: CallView, reason: string) {
   moveContract(batch, call, ['start', 'ecs_node'])
   reject(batch, call, reason, 'policy')
 }
 
+/** Ends a step that was not answered in time. */
 export function stepLapsed(batch: Batch, call: CallView) {
   const error = 'It was not answered in time.'
   moveContract(batch, call, ['timeout', 'timer'], { error_message: error, error_kind: 'timeout' })

@@ -150,6 +150,7 @@ export function patienceOf(engine: Engine, call: CallView): number {
   return call.started_at + (call.timeout_ms ?? 0) + Math.max(lateWorkerMs ?? 0, leaseMs)
 }
 
+/** Why an unknown outcome cannot be settled now, in words. */
 export function sayObstacle(found: Obstacle): string {
   if (found.obstacle === 'done') return 'The tool has returned since it was given up, and says that it was done.'
   if (found.obstacle === 'early') return `A stopped worker might still carry it out until ${isoTime(found.earliest)}.`

@@ -140,7 +140,7 @@ async function settle(engine: Engine, underWay: readonly InHand[]) {
  * Takes a queued run: raises its epoch, and opens a turn unless one is still executing tools. Undefined: it is not
  * there to be taken, and that is no error, since whatever the queue delivers, and however often, the log decides.
  */
-export async function take(engine: Engine, session_id: string, run_id: string): Promise<Hold | undefined> {
+async function take(engine: Engine, session_id: string, run_id: string): Promise<Hold | undefined> {
   if (engine.isStopping()) return undefined
   for (;;) {
     const state = await engine.sessions.load(session_id)

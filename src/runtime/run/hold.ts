@@ -30,6 +30,7 @@ export interface Hold {
   isLeaving: boolean
 }
 
+/** A call that this worker carries out. */
 export interface InHand {
   readonly abort: AbortController
   readonly done: Promise<void>
@@ -39,12 +40,14 @@ export interface InHand {
 /** What the tool came to, or what a probe found out: also that it is unknown. */
 export type Outcome = Carried | { readonly status: 'unknown'; readonly evidence?: Evidence }
 
+/** The current turn of the held run. */
 export function turnOf(hold: Hold): TurnView {
   const turn = hold.state.turns.get(hold.run.turn_id ?? '')
   if (turn === undefined) throw new Error(`${hold.run.run_id} is running without a turn.`)
   return turn
 }
 
+/** The calls of the current turn. */
 export function callsOf(hold: Hold): CallView[] {
   return turnOf(hold).call_ids.flatMap((call_id) => hold.state.calls.get(call_id) ?? [])
 }

@@ -8,6 +8,7 @@ import { coalesce } from '../turns/coalesce.ts'
 import { createReports, type KeepWhole, limitOutput, type ProgressStream } from './output.ts'
 import type { Asked, Tool, ToolContext } from './tool.ts'
 
+/** How a tool call ended. */
 export type Outcome = { readonly duration_ms: number } & (
   | { readonly status: 'success'; readonly output: Json; readonly output_ref?: string }
   | { readonly status: 'error'; readonly error: string; readonly error_kind: string }

@@ -16,6 +16,7 @@ export type ToolDefinition<I extends z.ZodType> = Pick<Tool<I>, 'name' | 'input'
 
 const toolName = /^[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)*$/i
 
+/** Defines a tool. Refuses unknown or unfit fields with what is allowed. */
 export function tool<I extends z.ZodType>(written: ToolDefinition<I>): Tool<I> {
   const definition = saidOf(written)
   const defined: Tool<I> = {

@@ -67,6 +67,7 @@ function beginningOf(text: string, bytes: number): string {
 
 const streams = ['stdout', 'stderr', 'message'] as const
 
+/** A stream that a tool reports on. */
 export type ProgressStream = (typeof streams)[number]
 
 interface Reports {
@@ -158,6 +159,7 @@ function streamProblem(stream: unknown): string {
 
 const outcomes = ['happened', 'did_not', 'cannot_tell'] as const satisfies readonly Probed['outcome'][]
 
+/** A probe's answer that cannot be used. */
 export interface Unusable {
   readonly outcome: 'unusable'
   readonly problem: string

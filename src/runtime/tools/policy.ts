@@ -13,6 +13,7 @@ export const permissionPolicy = z.strictObject({
   pre_approved: z.array(z.string()).default([]),
 })
 
+/** A permission policy. */
 export type Policy = z.output<typeof permissionPolicy>
 
 interface Verdict {

@@ -52,6 +52,7 @@ function descriptionOf(tool: Tool): ToolDescription {
   return { name, description, input_schema: described.schema }
 }
 
+/** A tool call as read from the model, or why it cannot be used. */
 export type ReadCall =
   /** `args` is what is recorded, approved, hashed and run: one value. After a restart it is taken from the record, not read again. */
   | { readonly tool: Tool; readonly args: Json }

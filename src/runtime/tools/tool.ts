@@ -49,6 +49,7 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
   run(args: z.output<I>, context: ToolContext): Promise<Json> | Json
 }
 
+/** What a probe found out. */
 export type Probed =
   | { readonly outcome: 'happened'; readonly result?: Json }
   | { readonly outcome: 'did_not' }
@@ -61,6 +62,7 @@ export type Asked =
   | { readonly action: 'reject'; readonly reason?: string }
   | { readonly action: 'silence' }
 
+/** What a tool gets besides its input. */
 export interface ToolContext {
   /** The same for every attempt at the same action: hand it to the service you call. */
   readonly idempotencyKey: string

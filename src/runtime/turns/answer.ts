@@ -12,6 +12,7 @@ interface Usage {
   readonly cost_usd?: number
 }
 
+/** A model's whole answer. */
 export type Answer =
   | { readonly kind: 'final'; readonly text: string; readonly usage: Usage; readonly finish: Finish }
   | {
@@ -24,6 +25,7 @@ export type Answer =
   | StreamError
   | { readonly kind: 'aborted'; readonly partial: string; readonly usage: Usage }
 
+/** A stream that failed. */
 export interface StreamError {
   readonly kind: 'error'
   readonly error_type: string
@@ -35,12 +37,14 @@ export interface StreamError {
   readonly usage: Usage
 }
 
+/** A call as the model wrote it. */
 export interface WrittenCall {
   readonly name: string
   /** As the model wrote them, unchecked. */
   readonly arguments: string | Json
 }
 
+/** A mood that the model reported. */
 export type Emotion = Omit<Extract<ModelEvent, { type: 'emotion' }>, 'type'>
 
 type Finish = Extract<ModelEvent, { type: 'done' }>['finish']

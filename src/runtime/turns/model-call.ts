@@ -93,6 +93,7 @@ export function priced<A extends Answer>(answer: A, price: Price | null): A {
   return { ...answer, usage: { ...answer.usage, cost_usd } }
 }
 
+/** How failed streams are retried. */
 export interface RetryPolicy {
   /** How often a stream is tried in all. */
   readonly tries: number
@@ -101,6 +102,7 @@ export interface RetryPolicy {
   readonly longestDelayMs: number
 }
 
+/** The retry policy of an agent that declares none. */
 export const usualRetries: RetryPolicy = { tries: 3, firstDelayMs: 1_000, longestDelayMs: 30_000 }
 
 /** A provider that asks for more patience than this is not waited for: the run fails and can be submitted again. */

@@ -11,6 +11,7 @@ import { agentShape } from '../../wire/run.ts'
 import type { Backend } from '../backend.ts'
 import { defineOperation, withoutUndefined } from '../operation.ts'
 
+/** Lists the declared agents. */
 export const listAgents = defineOperation({
   name: 'list_agents',
   route: 'GET /api/agents',
@@ -20,6 +21,7 @@ export const listAgents = defineOperation({
   run: async ({ agents }) => ({ items: agents() }),
 })
 
+/** Adds an agent to a session. */
 export const spawnAgent = defineOperation({
   name: 'spawn_agent',
   route: 'POST /api/sessions/{session_id}/agents',
@@ -44,6 +46,7 @@ export const spawnAgent = defineOperation({
   },
 })
 
+/** Ends an agent at once. */
 export const killAgent = defineOperation({
   name: 'kill_agent',
   route: 'POST /api/agents/{agent_id}/kill',
@@ -70,6 +73,7 @@ async function kill(
   return { agent_id, state: 'terminated' as const }
 }
 
+/** Lists what the agents of a session remember. */
 export const listMemory = defineOperation({
   name: 'list_memory',
   route: 'GET /api/sessions/{session_id}/memory',

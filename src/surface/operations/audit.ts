@@ -7,6 +7,7 @@ import { auditShape, signedShape } from '../../wire/audit.ts'
 import type { Backend } from '../backend.ts'
 import { defineOperation } from '../operation.ts'
 
+/** Verifies the chain of a session. */
 export const auditSession = defineOperation({
   name: 'audit_session',
   route: 'GET /api/sessions/{session_id}/audit',
@@ -16,6 +17,7 @@ export const auditSession = defineOperation({
   run: (backend, { params: { session_id } }) => audit(backend, session_id),
 })
 
+/** Verifies a session and signs its end. */
 export const signSession = defineOperation({
   name: 'sign_session',
   route: 'POST /api/sessions/{session_id}/checkpoint',

@@ -13,6 +13,7 @@ import type { Backend } from '../backend.ts'
 import { defineLook, defineOperation } from '../operation.ts'
 import { leftBehind } from '../summary-card.ts'
 
+/** Reads all contracts of a session with their moves. */
 export const getTimeline = defineLook({
   name: 'get_timeline',
   route: 'GET /api/execution/{session_id}/timeline',
@@ -36,6 +37,7 @@ export const getTimeline = defineLook({
   },
 })
 
+/** Reads where a contract stands. */
 export const getSnapshot = defineLook({
   name: 'get_snapshot',
   route: 'GET /api/execution/{execution_id}/snapshot',
@@ -51,6 +53,7 @@ export const getSnapshot = defineLook({
   },
 })
 
+/** Reads what a contract changed. */
 export const getConsequence = defineLook({
   name: 'get_consequence',
   route: 'GET /api/execution/{execution_id}/consequence',
@@ -63,6 +66,7 @@ export const getConsequence = defineLook({
   },
 })
 
+/** Reads the moves of a contract. */
 export const getTransitions = defineLook({
   name: 'get_transitions',
   route: 'GET /api/execution/{execution_id}/transitions',
@@ -92,6 +96,7 @@ async function historyOf({ views }: Backend, execution_id: string) {
   return { session_id, history, revision: `${state.event_id}` }
 }
 
+/** Reads where a session stands on its graph. */
 export const getGraphState = defineLook({
   name: 'get_graph_state',
   route: 'GET /api/sessions/{session_id}/graph',
@@ -124,6 +129,7 @@ export const getGraphState = defineLook({
   },
 })
 
+/** Reads a long output by its reference. */
 export const getOutput = defineOperation({
   name: 'get_output',
   route: 'GET /api/outputs/{ref}',

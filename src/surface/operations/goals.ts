@@ -31,6 +31,7 @@ const decision = {
   replied_by: z.string().trim().min(1).max(200).optional(),
 }
 
+/** Sets a goal. */
 export const startGoal = defineOperation({
   name: 'start_goal',
   route: 'POST /api/goals',
@@ -47,6 +48,7 @@ export const startGoal = defineOperation({
   },
 })
 
+/** Lists goals. */
 export const listGoals = defineOperation({
   name: 'list_goals',
   route: 'GET /api/goals',
@@ -67,6 +69,7 @@ export const listGoals = defineOperation({
   },
 })
 
+/** Reads where a goal stands. */
 export const getGoal = defineOperation({
   name: 'get_goal',
   route: 'GET /api/goals/{goal_id}',
@@ -76,6 +79,7 @@ export const getGoal = defineOperation({
   run: (backend, { params: { goal_id } }) => lookAt(backend, goal_id),
 })
 
+/** Approves the plan or a review of a goal. */
 export const approveGoal = defineOperation({
   name: 'approve_goal',
   route: 'POST /api/goals/{goal_id}/approve',
@@ -93,6 +97,7 @@ export const approveGoal = defineOperation({
   repeat: (backend, { params }) => lookAt(backend, params.goal_id),
 })
 
+/** Rejects the plan or a review of a goal. */
 export const rejectGoal = defineOperation({
   name: 'reject_goal',
   route: 'POST /api/goals/{goal_id}/reject',
@@ -110,6 +115,7 @@ export const rejectGoal = defineOperation({
   repeat: (backend, { params }) => lookAt(backend, params.goal_id),
 })
 
+/** Cancels a goal. */
 export const cancelGoal = defineOperation({
   name: 'cancel_goal',
   route: 'POST /api/goals/{goal_id}/cancel',

@@ -20,6 +20,7 @@ import { leftBehind } from '../summary-card.ts'
 const replied_by = z.string().trim().min(1).max(200).optional()
 const signed = { replied_by, expected_waiting: expectedWaiting }
 
+/** Lists what waits for a person. */
 export const listInbox = defineOperation({
   name: 'list_inbox',
   route: 'GET /api/inbox',
@@ -58,6 +59,7 @@ export const listInbox = defineOperation({
   },
 })
 
+/** Reads one interaction. */
 export const getInteraction = defineOperation({
   name: 'get_interaction',
   route: 'GET /api/interactions/{interaction_id}',
@@ -67,6 +69,7 @@ export const getInteraction = defineOperation({
   run: (backend, { params, scope }) => interactionCard(backend, params.interaction_id, scope),
 })
 
+/** Approves an action. */
 export const approve = defineOperation({
   name: 'approve',
   route: 'POST /api/interactions/{interaction_id}/approve',
@@ -83,6 +86,7 @@ export const approve = defineOperation({
   },
 })
 
+/** Denies an action. */
 export const deny = defineOperation({
   name: 'deny',
   route: 'POST /api/interactions/{interaction_id}/deny',
@@ -98,6 +102,7 @@ export const deny = defineOperation({
   },
 })
 
+/** Answers a form or a question. */
 export const answer = defineOperation({
   name: 'answer',
   route: 'POST /api/interactions/{interaction_id}/answer',
@@ -116,6 +121,7 @@ export const answer = defineOperation({
   },
 })
 
+/** Settles an unknown outcome. */
 export const settle = defineOperation({
   name: 'settle',
   route: 'POST /api/interactions/{interaction_id}/settle',

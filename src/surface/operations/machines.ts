@@ -11,6 +11,7 @@ import { count, id } from '../../wire/common.ts'
 import { occupancyShape, topologyShape } from '../../wire/machine.ts'
 import { defineOperation } from '../operation.ts'
 
+/** Lists the machines. */
 export const listMachines = defineOperation({
   name: 'list_machines',
   route: 'GET /api/machines',
@@ -21,6 +22,7 @@ export const listMachines = defineOperation({
   run: async () => machines.map(({ name, version, meaning }) => ({ name, version, meaning })),
 })
 
+/** Reads one machine. */
 export const getMachine = defineOperation({
   name: 'get_machine',
   route: 'GET /api/machines/{name}',
@@ -35,6 +37,7 @@ export const getMachine = defineOperation({
   },
 })
 
+/** Reads the topology of execution contracts. */
 export const getTopology = defineOperation({
   name: 'get_topology',
   route: 'GET /api/execution/topology',
@@ -54,6 +57,7 @@ const passing: ReadonlySet<string> = new Set(['turn', 'tool', 'contract'])
 /** How many sessions at work are looked into. */
 const lookedInto = 500
 
+/** Counts the subjects in each state. */
 export const getOccupancy = defineOperation({
   name: 'get_occupancy',
   route: 'GET /api/occupancy',
@@ -93,6 +97,7 @@ function livingStates(machine: Machine): readonly string[] {
   )
 }
 
+/** Finds subjects by the beginning of their id. */
 export const findSubjects = defineOperation({
   name: 'find_subjects',
   route: 'GET /api/subjects',

@@ -45,6 +45,7 @@ export const submitPlan = defineOperation({
   },
 })
 
+/** Answers the questions of a plan. */
 export const answerPlan = defineOperation({
   name: 'answer_plan',
   route: 'POST /api/plans/{coordination_id}/answer',

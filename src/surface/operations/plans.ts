@@ -20,6 +20,7 @@ import {
 } from '../../wire/plan.ts'
 import { cursorAt, defineOperation, readCursor, withoutUndefined } from '../operation.ts'
 
+/** Lists plans. */
 export const listPlans = defineOperation({
   name: 'list_plans',
   route: 'GET /api/plans',
@@ -38,6 +39,7 @@ export const listPlans = defineOperation({
   },
 })
 
+/** Reads where a plan stands. */
 export const getPlan = defineOperation({
   name: 'get_plan',
   route: 'GET /api/plans/{coordination_id}',
@@ -48,6 +50,7 @@ export const getPlan = defineOperation({
     planCard(await (await backend.plans()).show(coordination_id)),
 })
 
+/** Reads the graph of a plan. */
 export const getPlanGraph = defineOperation({
   name: 'get_plan_graph',
   route: 'GET /api/plans/{coordination_id}/graph',
@@ -63,6 +66,7 @@ export const getPlanGraph = defineOperation({
   },
 })
 
+/** Reads the verdicts of the rules on a plan. */
 export const getPlanRules = defineOperation({
   name: 'get_plan_rules',
   route: 'GET /api/plans/{coordination_id}/rules',
@@ -78,6 +82,7 @@ export const getPlanRules = defineOperation({
   },
 })
 
+/** Reads the questions of a plan. */
 export const getPlanQuestions = defineOperation({
   name: 'get_plan_questions',
   route: 'GET /api/plans/{coordination_id}/questions',
@@ -97,6 +102,7 @@ export const getPlanQuestions = defineOperation({
   },
 })
 
+/** Reads the review pack of a plan. */
 export const getPlanReviewPack = defineOperation({
   name: 'get_plan_review_pack',
   route: 'GET /api/plans/{coordination_id}/review-pack',
@@ -110,6 +116,7 @@ export const getPlanReviewPack = defineOperation({
   },
 })
 
+/** Reads the replay record of a plan. */
 export const getPlanTape = defineOperation({
   name: 'get_plan_tape',
   route: 'GET /api/plans/{coordination_id}/tape',
@@ -123,6 +130,7 @@ export const getPlanTape = defineOperation({
   },
 })
 
+/** Reads the frozen files of a plan. */
 export const getPlanOutputs = defineOperation({
   name: 'get_plan_outputs',
   route: 'GET /api/plans/{coordination_id}/outputs',
@@ -135,6 +143,7 @@ export const getPlanOutputs = defineOperation({
   },
 })
 
+/** Verifies the files of a plan. */
 export const verifyPlan = defineOperation({
   name: 'verify_plan',
   route: 'GET /api/plans/{coordination_id}/verify',

@@ -12,6 +12,7 @@ import { findRun, openQuestions } from '../session-views.ts'
 
 const why = z.strictObject({ reason: z.string().max(10_000).optional() })
 
+/** Submits a run. */
 export const submitRun = defineOperation({
   name: 'submit_run',
   route: 'POST /api/runs',
@@ -29,6 +30,7 @@ export const submitRun = defineOperation({
   },
 })
 
+/** Replies to a run. */
 export const replyRun = defineOperation({
   name: 'reply_run',
   route: 'POST /api/runs/{run_id}/interaction/reply',
@@ -81,6 +83,7 @@ async function stoppedBefore({ runelog }: Backend, run_id: string, { session_id,
   return { run_id, status: runStatus.parse(move?.from), accepted: true }
 }
 
+/** Gives a run new input. */
 export const steerRun = defineOperation({
   name: 'steer_run',
   route: 'POST /api/runs/{run_id}/steer',
@@ -92,6 +95,7 @@ export const steerRun = defineOperation({
   repeat: (backend, { params }, recorded) => stoppedBefore(backend, params.run_id, recorded),
 })
 
+/** Stops a run after the effects under way. */
 export const interruptRun = defineOperation({
   name: 'interrupt_run',
   route: 'POST /api/runs/{run_id}/interrupt',
@@ -103,6 +107,7 @@ export const interruptRun = defineOperation({
   repeat: (backend, { params }, recorded) => stoppedBefore(backend, params.run_id, recorded),
 })
 
+/** Cancels a run at once. */
 export const cancelRun = defineOperation({
   name: 'cancel_run',
   route: 'POST /api/runs/{run_id}/cancel',

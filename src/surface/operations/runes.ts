@@ -18,6 +18,7 @@ const lookedThrough = 5_000
 /** A page ends after the rune with which it has this many bytes. */
 const pageBytes = 2_000_000
 
+/** Lists the public runes of a session. */
 export const listRunes = defineOperation({
   name: 'list_runes',
   route: 'GET /api/sessions/{session_id}/runes',
@@ -93,6 +94,7 @@ function refuseUnknownKinds(given: string, context: z.RefinementCtx): void {
   context.addIssue(`${shown} A kind, or the beginning of one with its full stop, is of ${known.join(', ')}.`)
 }
 
+/** Reads every machine of a session after one event. */
 export const stateAt = defineOperation({
   name: 'state_at',
   route: 'GET /api/sessions/{session_id}/state',

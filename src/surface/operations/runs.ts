@@ -23,6 +23,7 @@ import { cursorAt, defineOperation, readCursor } from '../operation.ts'
 import { findRun, openQuestions } from '../session-views.ts'
 import { leftBehind } from '../summary-card.ts'
 
+/** Lists runs. */
 export const listRuns = defineOperation({
   name: 'list_runs',
   route: 'GET /api/runs',
@@ -53,6 +54,7 @@ export const listRuns = defineOperation({
   },
 })
 
+/** Reads where a run stands. */
 export const getRun = defineOperation({
   name: 'get_run',
   route: 'GET /api/runs/{run_id}',
@@ -112,6 +114,7 @@ export const getRun = defineOperation({
   },
 })
 
+/** Reads the outcome of a run. */
 export const runResult = defineOperation({
   name: 'run_result',
   route: 'GET /api/runs/{run_id}/result',
@@ -129,6 +132,7 @@ export const runResult = defineOperation({
   },
 })
 
+/** Lists what a run waits for. */
 export const runInteraction = defineOperation({
   name: 'run_interaction',
   route: 'GET /api/runs/{run_id}/interaction',
@@ -154,6 +158,7 @@ export const runInteraction = defineOperation({
   },
 })
 
+/** Lists what was done to the contracts of a run. */
 export const runTrace = defineOperation({
   name: 'run_trace',
   route: 'GET /api/runs/{run_id}/trace',
@@ -172,6 +177,7 @@ export const runTrace = defineOperation({
   },
 })
 
+/** Reads the FCMP events of a run. */
 export const runHistory = defineOperation({
   name: 'run_history',
   route: 'GET /api/runs/{run_id}/events/history',

@@ -11,6 +11,7 @@ import { defineOperation, requestKey, withoutUndefined } from '../operation.ts'
 const why = z.strictObject({ reason: z.string().max(10_000).optional() })
 const stands = z.object({ session_id: z.string(), state: sessionState })
 
+/** Submits the next message of a session. */
 export const sendMessage = defineOperation({
   name: 'send_message',
   route: 'POST /api/sessions/{session_id}/messages',
@@ -42,6 +43,7 @@ async function rootAgent({ views }: Backend, session_id: string): Promise<string
   return state.agents.get(state.root_agent_id)?.agent ?? ''
 }
 
+/** Pauses a session. */
 export const pauseSession = defineOperation({
   name: 'pause_session',
   route: 'POST /api/sessions/{session_id}/pause',
@@ -56,6 +58,7 @@ export const pauseSession = defineOperation({
   repeat: async (_backend, { params: { session_id } }) => ({ session_id, state: 'paused' }),
 })
 
+/** Resumes a session. */
 export const resumeSession = defineOperation({
   name: 'resume_session',
   route: 'POST /api/sessions/{session_id}/resume',
@@ -86,6 +89,7 @@ export const resumeSession = defineOperation({
   repeat: async (_backend, { params: { session_id } }) => ({ session_id, state: 'active' }),
 })
 
+/** Closes a session and seals its log. */
 export const closeSession = defineOperation({
   name: 'close_session',
   route: 'POST /api/sessions/{session_id}/close',
@@ -104,6 +108,7 @@ export const closeSession = defineOperation({
   },
 })
 
+/** Archives the log of a closed session. */
 export const archiveSession = defineOperation({
   name: 'archive_session',
   route: 'POST /api/sessions/{session_id}/archive',
@@ -123,6 +128,7 @@ async function standing({ runelog }: Backend, session_id: string) {
   return { session_id, state: row.state }
 }
 
+/** Allows a done irreversible action once more. */
 export const allowAgain = defineOperation({
   name: 'allow_again',
   route: 'POST /api/execution/{execution_id}/allow-again',
@@ -136,6 +142,7 @@ export const allowAgain = defineOperation({
   repeat: async (_backend, { params: { execution_id }, by: allowed_by }) => ({ execution_id, allowed_by }),
 })
 
+/** Erases the content of a rune. */
 export const redactRune = defineOperation({
   name: 'redact_rune',
   route: 'POST /api/sessions/{session_id}/runes/{event_id}/redact',

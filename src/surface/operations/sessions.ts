@@ -36,6 +36,7 @@ import { leftBehind, summaryCard } from '../summary-card.ts'
 
 const title = z.string().trim().min(1).max(200)
 
+/** Creates a session. */
 export const createSession = defineOperation({
   name: 'create_session',
   route: 'POST /api/sessions',
@@ -66,6 +67,7 @@ interface Filter {
   readonly agent?: string | undefined
 }
 
+/** Lists sessions. */
 export const listSessions = defineOperation({
   name: 'list_sessions',
   route: 'GET /api/sessions',
@@ -183,6 +185,7 @@ async function searched(
   )
 }
 
+/** Reads where a session stands. */
 export const getSession = defineLook({
   name: 'get_session',
   route: 'GET /api/sessions/{session_id}',
