@@ -1,14 +1,12 @@
 import type { Json } from './json.ts'
 
 /**
- * The one text of a JSON value (RFC 8785): keys sorted by UTF-16 code units,
- * no white space, numbers as ECMAScript prints them. Every checksum in the
- * system is taken over this text.
+ * The one text of a JSON value (RFC 8785): keys sorted by UTF-16 code units, no white space, numbers as ECMAScript
+ * prints them. Every checksum in the system is taken over this text.
  *
- * Strict: what is not JSON is refused with its path, never dropped or bent into
- * shape, since two different values with one text would share a checksum. A
- * value that is nested deeper than `deepest` is refused as well, and so is one
- * that contains itself: no record may exhaust the stack of its readers.
+ * Strict: what is not JSON is refused with its path, never dropped or bent into shape, since two different values with
+ * one text would share a checksum. A value that is nested deeper than `deepest` is refused as well, and so is one that
+ * contains itself: no record may exhaust the stack of its readers.
  */
 export function canonicalJson(value: Json): string {
   const canonical = text(value, 0)

@@ -1,11 +1,10 @@
 /**
- * How moves of several machines belong together. A coupling is one row: the
- * moves that stand or fall in one append. An append is a sequence of rows.
+ * How moves of several machines belong together. A coupling is one row: the moves that stand or fall in one append. An
+ * append is a sequence of rows.
  *
- * Rows come in two layers. A *thread* row moves what belongs to one call: its
- * tool, its contract, its interaction. A *frame* row moves what is around the
- * calls: session, run, agent, turn. `M` names a move as `machine.trigger`, and
- * an opening as `+machine`.
+ * Rows come in two layers. A *thread* row moves what belongs to one call: its tool, its contract, its interaction. A
+ * *frame* row moves what is around the calls: session, run, agent, turn. `M` names a move as `machine.trigger`, and an
+ * opening as `+machine`.
  */
 export interface Couplings<M extends string = string, F extends string = string, T extends string = string> {
   readonly frames: { readonly [K in F]: Frame<M, NoInfer<T>> }
@@ -28,9 +27,8 @@ interface Thread<M extends string, F extends string> extends Row<M> {
   /** The append holds at least one frame row of this list. */
   readonly within?: readonly F[]
   /**
-   * Whether the world is touched between this row and the next one of its
-   * thread (`after`), or was touched right before it (`before`). The two never
-   * share an append: effects come after their record is committed.
+   * Whether the world is touched between this row and the next one of its thread (`after`), or was touched right before
+   * it (`before`). The two never share an append: effects come after their record is committed.
    */
   readonly effect?: 'before' | 'after'
 }

@@ -9,9 +9,8 @@ export type Sha256 = (text: string) => string
 type Purpose = 'payload' | 'rune' | 'remains' | 'redaction' | 'checkpoint' | 'bundle' | 'cache' | 'id'
 
 /**
- * The text that is hashed for several parts: the purpose, then each part after
- * its length in bytes of UTF-8. Different parts always give different texts, so
- * no byte can move from one part to the next unseen.
+ * The text that is hashed for several parts: the purpose, then each part after its length in bytes of UTF-8. Different
+ * parts always give different texts, so no byte can move from one part to the next unseen.
  */
 export function partsText(purpose: Purpose, parts: readonly string[]): string {
   let text = `statewright/2 ${purpose}\n`

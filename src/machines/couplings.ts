@@ -39,9 +39,8 @@ export const goalFrames = {
 } as const
 
 /**
- * The rows of a coordination. Its moves follow from its input and its answers
- * alone, so that each is an append of its own; only what a person is asked, or
- * has to see, stands or falls with the move that calls for it.
+ * The rows of a coordination. Its moves follow from its input and its answers alone, so that each is an append of its
+ * own; only what a person is asked, or has to see, stands or falls with the move that calls for it.
  */
 // biome-ignore format: tables are audited by eye, so their columns line up
 export const planFrames = {

@@ -12,9 +12,8 @@ import type { StoredRecord } from './record.ts'
 import { type BadEvent, createVerifier, type LogFormat, type Redacted, type Verifier } from './verify.ts'
 
 /**
- * A session in a file: a first line that says what it is, one line per record
- * with the stored bytes as they are, and as the last line a signed checkpoint
- * with a signature of the whole. It is verified without the store it came from.
+ * A session in a file: a first line that says what it is, one line per record with the stored bytes as they are, and as
+ * the last line a signed checkpoint with a signature of the whole. It is verified without the store it came from.
  */
 interface BundleHeader {
   readonly format: 'statewright-bundle'

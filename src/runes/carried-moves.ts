@@ -58,9 +58,8 @@ export function carriedEdges(
 }
 
 /**
- * The moves that a rune makes in machines other than its own. A subject that is
- * not where the declared edge begins stays where it is: a turn may end while
- * its session is paused. So does one whose guards the rune has no readings of.
+ * The moves that a rune makes in machines other than its own. A subject that is not where the declared edge begins
+ * stays where it is: a turn may end while its session is paused. So does one whose guards the rune has no readings of.
  */
 export function carriedMoves(
   rune: Carrier,

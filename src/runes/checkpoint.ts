@@ -3,9 +3,8 @@ import { statementText } from '../kernel/digest.ts'
 import type { Mark } from './record.ts'
 
 /**
- * A signed statement that a session's log had this hash at this event. Kept
- * where the writer of the log cannot reach it, it turns a rewritten past into
- * one that can be proved.
+ * A signed statement that a session's log had this hash at this event. Kept where the writer of the log cannot reach
+ * it, it turns a rewritten past into one that can be proved.
  */
 export interface Checkpoint extends Mark {
   readonly session_id: string

@@ -6,9 +6,8 @@ import { type Kind, kinds } from './kinds.ts'
 export const erased = '[redacted]'
 
 /**
- * Fields that stay when the rest is erased, because a fold needs them: without
- * its key, an erased contract would let the same action happen twice; without
- * its ids, an erased turn would lead nowhere; without its budget, an erased run
+ * Fields that stay when the rest is erased, because a fold needs them: without its key, an erased contract would let
+ * the same action happen twice; without its ids, an erased turn would lead nowhere; without its budget, an erased run
  * would spend what it likes.
  */
 const kept: ReadonlySet<string> = new Set([

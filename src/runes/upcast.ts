@@ -8,9 +8,8 @@ function withoutCondition(task: Json): Json {
 }
 
 /**
- * How a payload of an old version becomes one of the next. The stored bytes
- * stay as they are, since their hash is in the chain; only the reader sees the
- * new shape. A kind without an entry has had one shape from the beginning.
+ * How a payload of an old version becomes one of the next. The stored bytes stay as they are, since their hash is in
+ * the chain; only the reader sees the new shape. A kind without an entry has had one shape from the beginning.
  */
 const steps: { readonly [K in Kind]?: readonly ((payload: Json) => Json)[] } = {
   'rune.redacted': [

@@ -57,9 +57,8 @@ interface Erasure {
 }
 
 /**
- * Checks the stored bytes of one session. Deleting, inserting, changing and
- * moving events breaks the chain by itself; cutting off the end, or hashing the
- * whole chain again, shows only against marks that were kept elsewhere.
+ * Checks the stored bytes of one session. Deleting, inserting, changing and moving events breaks the chain by itself;
+ * cutting off the end, or hashing the whole chain again, shows only against marks that were kept elsewhere.
  */
 export function createVerifier(session_id: string, ports: VerifierPorts, marks: readonly Mark[] = []): Verifier {
   const { sha256, check, trusted, format = 3 } = ports
