@@ -5,7 +5,7 @@
 export type FaultKind = 'refusal' | 'store' | 'usage'
 
 /** One row of the table of faults. */
-export interface FaultRow {
+export interface FaultRow<D extends object = object> {
   readonly kind: FaultKind
   readonly http: 400 | 401 | 403 | 404 | 408 | 409 | 410 | 413 | 415 | 422 | 429 | 431 | 500 | 503 | 507
   /** Whether the same request can succeed if it is sent again unchanged. */
@@ -15,23 +15,35 @@ export interface FaultRow {
   /** What to do, for the reference. */
   readonly remedy: string
   /** The message: what is wrong with which value, what is allowed, what to do. */
-  says(details: object): string
+  says(details: D): string
 }
 
-/** What most rows share: kind, HTTP status, and whether to retry. */
-export const conflict = { kind: 'refusal', http: 409, retry: 'never' } as const
+type Answer = Pick<FaultRow, 'kind' | 'http' | 'retry'>
+
+/** Makes rows that share kind, HTTP status, and whether to retry. A row may differ in the last two. */
+function rows(kind: FaultKind, http: FaultRow['http'], retry: FaultRow['retry']) {
+  return <D extends object>(row: Omit<FaultRow<D>, keyof Answer> & Partial<Omit<Answer, 'kind'>>): FaultRow<D> => ({
+    kind,
+    http,
+    retry,
+    ...row,
+  })
+}
+
+/** A refusal by the state of the record. */
+export const conflict = rows('refusal', 409, 'never')
 /** A refusal that can succeed later. */
-export const notNow = { kind: 'refusal', http: 409, retry: 'later' } as const
+export const notNow = rows('refusal', 409, 'later')
 /** A refusal because a part is not reachable now. */
-export const unavailable = { kind: 'refusal', http: 503, retry: 'later' } as const
+export const unavailable = rows('refusal', 503, 'later')
 /** A request whose content does not fit. */
-export const unfit = { kind: 'usage', http: 422, retry: 'never' } as const
+export const unfit = rows('usage', 422, 'never')
 /** A request that is malformed. */
-export const wrong = { kind: 'usage', http: 400, retry: 'never' } as const
+export const wrong = rows('usage', 400, 'never')
 /** A request that its author may not make. */
-export const forbidden = { kind: 'usage', http: 403, retry: 'never' } as const
+export const forbidden = rows('usage', 403, 'never')
 /** A store that cannot be used as it is. */
-export const broken = { kind: 'store', http: 503, retry: 'later' } as const
+export const broken = rows('store', 503, 'later')
 
 /** The one error class. Callers branch on `code` or `kind`; people read `message`; programs read `details`. */
 export class Fault<C extends string = string, D extends object = object> extends Error {

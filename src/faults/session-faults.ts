@@ -1,4 +1,4 @@
-import { conflict, type FaultRow, notNow, unfit } from './fault.ts'
+import { conflict, notNow, unfit } from './fault.ts'
 
 /** What brings a suspended session back, as one would type it. */
 function wayBack({ session_id, by }: { session_id: string; by: 'budget' | 'errors' }): string {
@@ -19,17 +19,14 @@ function restsOn({ what, id, run_id = id }: { what: 'call' | 'run' | 'goal'; id:
 
 /** How a session refuses a request. A part of the catalogue. */
 export const sessionFaults = {
-  session_over: {
-    kind: 'refusal',
+  session_over: conflict({
     http: 410,
-    retry: 'never',
     meaning: 'The session is closed or archived.',
     remedy: 'Submit without a session to begin a new one.',
     says: (d: { session_id: string; state: string }) =>
       `Session ${d.session_id} is ${d.state} and takes no more work; submit without a session to begin a new one.`,
-  },
-  session_suspended: {
-    ...notNow,
+  }),
+  session_suspended: notNow({
     meaning: 'The session is suspended and does no work.',
     remedy: 'Give it a larger budget or reset it, as the message says, then ask again.',
     says: (d: { session_id: string; by: 'budget' | 'errors'; reason: string; run_id?: string; goal_id?: string }) => {
@@ -37,46 +34,40 @@ export const sessionFaults = {
       const what = d.goal_id === undefined ? (stays ?? 'takes no new work') : `${d.goal_id} does not go on`
       return `Session ${d.session_id} is suspended (${d.reason.replace(/\.$/, '')}), and ${what}. To go on, ${wayBack(d)}, then ask again; or close it.`
     },
-  },
-  session_waits: {
-    ...notNow,
+  }),
+  session_waits: notNow({
     meaning: 'The session cannot take this submission yet.',
     remedy: 'Do what the message names, then submit again.',
     says: (d: { session_id: string; problem: string }) => `${d.problem} Nothing was submitted.`,
-  },
-  suspended_otherwise: {
-    ...conflict,
+  }),
+  suspended_otherwise: conflict({
     meaning: 'This command does not lift the reason for which the session is suspended.',
     remedy: 'Use the command that the message names.',
     says: (d: { session_id: string; by: 'budget' | 'errors'; reason: string; tried: string }) =>
       `Session ${d.session_id} is suspended by its ${d.by} (${d.reason.replace(/\.$/, '')}), and ${d.tried} does not bring it back. To go on, ${wayBack(d)}.`,
-  },
-  budget_given_late: {
-    ...unfit,
+  }),
+  budget_given_late: unfit({
     meaning: 'A session gets its budget when it begins.',
     remedy: 'Leave `session_budget` out, or raise the budget when the session is suspended.',
     says: (d: { session_id: string }) =>
       `Session ${d.session_id} got its budget when it began; leave session_budget out. A suspended session gets a larger one when it is resumed.`,
-  },
-  session_busy: {
-    ...notNow,
+  }),
+  session_busy: notNow({
     meaning: 'A run of the session is under way.',
     remedy: 'Wait until the run rests, or cancel it.',
     says: (d: { session_id: string; run_id: string; asked: string }) =>
       `Session ${d.session_id} has ${d.run_id} under way; to ${d.asked}, wait until it rests, or cancel it.`,
-  },
-  content_in_use: {
-    ...notNow,
+  }),
+  content_in_use: notNow({
     meaning: 'A call, a run or a goal that is not over depends on this content.',
     remedy: 'Wait until it is over or cancel it, then redact.',
     says: (d: { session_id: string; event_id: number; what: 'call' | 'run' | 'goal'; id: string; run_id?: string }) =>
       `Event ${d.event_id} of ${d.session_id} was not redacted: ${restsOn(d)}; then redact it.`,
-  },
-  budget_too_small: {
-    ...unfit,
+  }),
+  budget_too_small: unfit({
     meaning: 'The new budget is already used up.',
     remedy: 'Name limits above what the session has used.',
     says: (d: { session_id: string; problem: string }) =>
       `That budget does not let ${d.session_id} go on: ${d.problem}. Limits count from the beginning of the session; name higher ones.`,
-  },
-} as const satisfies Readonly<Record<string, FaultRow>>
+  }),
+}
