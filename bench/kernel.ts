@@ -4,8 +4,8 @@
  * alternate, so that whatever else the computer does strikes both.
  */
 import { createMachine, transition as moveInXState } from 'xstate'
+import { toXState } from '../src/kernel/topology.ts'
 import { transition } from '../src/kernel/transition.ts'
-import { toXState } from '../src/kernel/xstate.ts'
 import { type ContractStatus, type ContractTrigger, contractMachine } from '../src/machines/contract.ts'
 
 const walk: readonly ContractTrigger[] = ['start', 'suspend', 'resume', 'suspend', 'resume', 'succeed']

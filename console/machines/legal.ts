@@ -1,6 +1,5 @@
 import type { Machine } from '../../src/kernel/machine.ts'
-import { suppose } from '../../src/kernel/transition.ts'
-import { forbiddenBecause } from '../../src/kernel/why-refused.ts'
+import { forbiddenBecause, suppose } from '../../src/kernel/transition.ts'
 
 /** Whether a move is legal, and if not, why. */
 export type Verdict = { readonly isLegal: true } | { readonly isLegal: false; readonly reason: string }

@@ -1,6 +1,5 @@
 import { useState } from 'react'
-import type { Machine } from '../../src/kernel/machine.ts'
-import { triggerNames } from '../../src/kernel/machine.ts'
+import { type Machine, triggerNames } from '../../src/kernel/machine.ts'
 import { suppose } from '../../src/kernel/transition.ts'
 import { verdictOn } from './legal.ts'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type McpServer, mcpServers } from '../adapters/mcp/server-config.ts'
 import { faults } from '../faults/catalogue.ts'
-import type { Problem } from '../kernel/problem.ts'
+import type { Problem } from '../kernel/json.ts'
 import { shortest_secret } from '../runelog/secret-forms.ts'
 import { policyOptions } from '../runtime/options.ts'
 import { closedObject, fieldProblems, problemSentence } from '../runtime/shape-problems.ts'

@@ -1,4 +1,4 @@
-import { budget } from '../runes/kinds/agent.ts'
+import { budget } from '../runes/kinds/work.ts'
 
 /** One option of a command. */
 interface Option {

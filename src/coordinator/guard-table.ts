@@ -1,4 +1,4 @@
-import { type Finding, finding } from '../kernel/guard.ts'
+import { type Finding, finding } from '../kernel/machine.ts'
 import type { CoordinationGuard, CoordinationTrigger } from '../machines/coordination.ts'
 import { type Failure, type FailureCause, failureCauses } from './failures.ts'
 import type { Outcome } from './handler.ts'

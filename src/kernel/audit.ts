@@ -1,5 +1,4 @@
-import type { Reading } from './guard.ts'
-import type { Machine } from './machine.ts'
+import type { Machine, Reading } from './machine.ts'
 
 /** One recorded move of one subject, with what its guards found. */
 export interface Move {

@@ -8,3 +8,17 @@ export type JsonObject = { readonly [name: string]: Json }
 export function asJson(value: unknown): JsonObject {
   return value as JsonObject
 }
+
+/** One place of a value that does not fit, as a JSON pointer, and what is wrong there. */
+export interface Problem {
+  readonly pointer: string
+  readonly problem: string
+}
+
+/** So many are told at once. A list of a hundred thousand mistakes helps no one. */
+export const mostTold = 20
+
+/** The JSON pointer of a path. */
+export function pointerTo(path: readonly PropertyKey[]): string {
+  return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+}

@@ -1,5 +1,4 @@
-import { eachGuard, finding } from '../kernel/guard.ts'
-import { defineGuarded, type GuardOf, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+import { defineGuarded, eachGuard, finding, type GuardOf, type StateOf, type TriggerOf } from '../kernel/machine.ts'
 
 /** The Coordinator reads its guards itself, with a reason each, and its tape keeps what it read. */
 const coordinationGuards = eachGuard(

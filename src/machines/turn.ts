@@ -1,5 +1,4 @@
-import { finding } from '../kernel/guard.ts'
-import { defineGuarded, type StateOf } from '../kernel/machine.ts'
+import { defineGuarded, finding, type StateOf } from '../kernel/machine.ts'
 
 /** The guards of its edges, over facts that the record has. */
 const turnGuards = {

@@ -1,6 +1,5 @@
 import type { Json } from '../kernel/json.ts'
-import type { GoalState } from '../machines/goal.ts'
-import type { GoalStop } from '../machines/goal-stops.ts'
+import type { GoalState, GoalStop } from '../machines/goal.ts'
 import type { TaskState } from '../machines/task.ts'
 
 /** The priorities of tasks, the most urgent first. */

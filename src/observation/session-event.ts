@@ -1,7 +1,6 @@
 import type { ContractStatus, ContractTrigger } from '../machines/contract.ts'
 import { type RunStatus, runMachine } from '../machines/run.ts'
-import { actorCategory } from '../runes/actor.ts'
-import type { Draft, Rune } from '../runes/rune.ts'
+import { actorCategory, type Draft, type Rune } from '../runes/rune.ts'
 import type { ExecutionStateEvent, SessionEvent, SessionPayload } from '../wire/session-event.ts'
 import { causeOf, hasHappened, statusFlags } from './contract.ts'
 

@@ -1,4 +1,4 @@
-import type { Reading } from '../kernel/guard.ts'
+import type { Reading } from '../kernel/machine.ts'
 import { type MachineName, machineNamed } from '../machines/all.ts'
 import { carriedMoves } from '../runes/carried-moves.ts'
 import type { Rune } from '../runes/rune.ts'

@@ -1,6 +1,6 @@
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
-import type { Evidence } from '../runes/kinds/contract.ts'
+import type { Evidence } from '../runes/kinds/call.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { UnsettledItem } from '../wire/interaction.ts'
 import type { Abandoned } from '../wire/session.ts'

@@ -1,5 +1,4 @@
-import type { Reading } from '../kernel/guard.ts'
-import type { Transition } from '../kernel/machine.ts'
+import type { Reading, Transition } from '../kernel/machine.ts'
 import { type MachineName, machines } from '../machines/all.ts'
 import type { Concerns } from './rune.ts'
 

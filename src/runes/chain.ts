@@ -1,5 +1,5 @@
 import { partsText, type Sha256 } from '../kernel/digest.ts'
-import type { Reading } from '../kernel/guard.ts'
+import type { Reading } from '../kernel/machine.ts'
 import type { Kind } from './kinds.ts'
 import { type Concerns, concernNames, type Header, type RecordedMove } from './rune.ts'
 

@@ -1,26 +1,10 @@
 import type { z } from 'zod'
-import { agentKinds } from './kinds/agent.ts'
-import { contractKinds } from './kinds/contract.ts'
-import { interactionKinds } from './kinds/interaction.ts'
-import { memoryKinds } from './kinds/memory.ts'
+import { callKinds } from './kinds/call.ts'
 import { planKinds } from './kinds/plan.ts'
-import { runKinds } from './kinds/run.ts'
-import { sessionKinds } from './kinds/session.ts'
-import { toolKinds } from './kinds/tool.ts'
-import { turnKinds } from './kinds/turn.ts'
+import { workKinds } from './kinds/work.ts'
 
 /** Every kind of rune that may be written down, with the shape of its payload. */
-export const kinds = {
-  ...sessionKinds,
-  ...agentKinds,
-  ...runKinds,
-  ...turnKinds,
-  ...toolKinds,
-  ...contractKinds,
-  ...interactionKinds,
-  ...memoryKinds,
-  ...planKinds,
-}
+export const kinds = { ...workKinds, ...callKinds, ...planKinds }
 
 /** The kind of a rune. */
 export type Kind = keyof typeof kinds

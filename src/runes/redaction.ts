@@ -3,7 +3,7 @@ import type { Json } from '../kernel/json.ts'
 import { isHex, type Signer } from './checkpoint.ts'
 import { erasedPayload } from './erased-payload.ts'
 import { isKind, type Payload, payloadProblem } from './kinds.ts'
-import { schemaVersion } from './upcast.ts'
+import { schemaVersion } from './record.ts'
 
 /** What a redaction states, besides the reason: which event it erased, what it left of it, and who asked. */
 interface RedactionStatement {

@@ -1,5 +1,4 @@
-import type { Reading } from '../kernel/guard.ts'
-import type { Actor, ActorCategory } from './actor.ts'
+import type { Reading } from '../kernel/machine.ts'
 import type { Kind, Payload } from './kinds.ts'
 
 /** Who may read a rune. */
@@ -7,21 +6,6 @@ export const visibilities = ['public', 'internal', 'secret'] as const
 
 /** Everyone; agents and the pipeline; the originating agent only. */
 export type Visibility = (typeof visibilities)[number]
-
-/** What a rune concerns. Ids carry their kind (`exe_…`). */
-export interface Concerns {
-  readonly run_id?: string
-  readonly agent_id?: string
-  readonly turn_id?: string
-  readonly call_id?: string
-  readonly execution_id?: string
-  readonly interaction_id?: string
-  readonly coordination_id?: string
-  readonly goal_id?: string
-  readonly task_id?: string
-  /** The request with an idempotency key that brought it about. Only the first rune of an append has it. */
-  readonly request_id?: string
-}
 
 /** The ids of subjects that a rune may concern. */
 export const concernNames = [
@@ -35,7 +19,13 @@ export const concernNames = [
   'goal_id',
   'task_id',
   'request_id',
-] as const satisfies readonly (keyof Concerns)[]
+] as const
+
+/**
+ * What a rune concerns. Ids carry their kind (`exe_…`). `request_id` is the request with an idempotency key that brought
+ * it about; only the first rune of an append has it.
+ */
+export type Concerns = { readonly [K in (typeof concernNames)[number]]?: string }
 
 /** The move a rune records. An opening has no `from` and no `trigger`. */
 export interface RecordedMove {
@@ -87,4 +77,34 @@ export interface Header {
   readonly schema_version: number
   /** The content of the payload was erased; what is left is the least its schema allows. The chain still verifies. */
   readonly redacted?: true
+}
+
+/** Who may fire a trigger. Names that a specification has are the specification's. */
+export const actors = [
+  'tool_node',
+  'ecs_node',
+  'graph_runner',
+  'reasoning',
+  'human',
+  'policy',
+  'recovery',
+  'timer',
+  'coordinator',
+  'scheduler',
+] as const
+
+/** Who caused a rune. */
+export type Actor = (typeof actors)[number]
+
+/** The four kinds of actor that readers see. */
+export const actorCategories = ['tool', 'agent', 'human', 'system'] as const
+
+/** One of the four kinds of actor. */
+export type ActorCategory = (typeof actorCategories)[number]
+
+const categories: { readonly [A in Actor]?: ActorCategory } = { tool_node: 'tool', reasoning: 'agent', human: 'human' }
+
+/** The category of an actor; `system` where no other is declared. */
+export function actorCategory(actor: Actor): ActorCategory {
+  return categories[actor] ?? 'system'
 }

@@ -1,6 +1,6 @@
 import { guardProblem } from '../kernel/audit.ts'
 import type { Sha256 } from '../kernel/digest.ts'
-import type { Reading } from '../kernel/guard.ts'
+import type { Reading } from '../kernel/machine.ts'
 import { machineNamed } from '../machines/all.ts'
 import { firstHashedTexts, genesis, hashedTexts, headerNames, isSalt } from './chain.ts'
 import type { CheckSignature } from './checkpoint.ts'

@@ -1,7 +1,6 @@
 import { faults } from '../faults/catalogue.ts'
 import type { Sha256 } from '../kernel/digest.ts'
-import type { Json } from '../kernel/json.ts'
-import type { Problem } from '../kernel/problem.ts'
+import type { Json, Problem } from '../kernel/json.ts'
 import type { SessionState } from '../observation/session-state.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { Redactor } from '../runelog/redactor.ts'

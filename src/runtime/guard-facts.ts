@@ -1,5 +1,4 @@
-import type { FactsOf, TriggerOf } from '../kernel/machine.ts'
-import { isTerminal } from '../kernel/machine.ts'
+import { type FactsOf, isTerminal, type TriggerOf } from '../kernel/machine.ts'
 import type { machines } from '../machines/all.ts'
 import { contractMachine } from '../machines/contract.ts'
 import { taskMachine } from '../machines/task.ts'

@@ -1,5 +1,5 @@
 import type { Budget } from '../observation/session-state.ts'
-import { budget } from '../runes/kinds/agent.ts'
+import { budget } from '../runes/kinds/work.ts'
 import { closedObject } from './shape-problems.ts'
 import { type Policy, permissionPolicy } from './tools/policy.ts'
 

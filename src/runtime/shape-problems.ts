@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { faults } from '../faults/catalogue.ts'
+import { mostTold, type Problem, pointerTo } from '../kernel/json.ts'
 import { nearestName } from '../kernel/nearest.ts'
-import { mostTold, type Problem, pointerTo } from '../kernel/problem.ts'
 import { asItIs } from './thrown.ts'
 
 /** An object with these fields and no others. The refusal of another field lists the known ones. */

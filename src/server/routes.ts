@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { z } from 'zod'
 import { faults } from '../faults/catalogue.ts'
-import { mostTold, pointerTo } from '../kernel/problem.ts'
+import { mostTold, pointerTo } from '../kernel/json.ts'
 import type { Scope } from '../surface/operation.ts'
 
 /** Something that answers with neither an operation's JSON nor a stream of events. */

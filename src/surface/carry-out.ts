@@ -1,7 +1,6 @@
 import { faults, isFault } from '../faults/catalogue.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
-import type { Json } from '../kernel/json.ts'
-import { mostTold } from '../kernel/problem.ts'
+import { type Json, mostTold } from '../kernel/json.ts'
 import { fingerprintOf, requestId, requestKeyOf, requests } from '../runelog/models.ts'
 import { onBehalfOf, onItsOwn } from '../runtime/scopes.ts'
 import { shapeProblems } from '../runtime/shape-problems.ts'

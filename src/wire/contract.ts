@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { stateNames, triggerNames } from '../kernel/machine.ts'
 import { contractMachine } from '../machines/contract.ts'
-import { actorCategories, actors } from '../runes/actor.ts'
 import { jsonValue } from '../runes/json-value.ts'
-import { deciders, waitingReasons } from '../runes/kinds/contract.ts'
-import { memoryKinds } from '../runes/kinds/memory.ts'
+import { callKinds, deciders, waitingReasons } from '../runes/kinds/call.ts'
+import { actorCategories, actors } from '../runes/rune.ts'
 import { abandonedShape } from './session.ts'
 
 const status = z.enum(stateNames(contractMachine))
@@ -209,7 +208,7 @@ export const memoryFactShape = z.object({
   session_id: z.string(),
   run_id: z.string().nullable(),
   agent_id: z.string().nullable(),
-  ...memoryKinds['memory.committed'].shape,
+  ...callKinds['memory.committed'].shape,
 })
 
 /** What an agent remembers of a contract, with where it comes from. */

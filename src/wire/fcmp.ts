@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { type Problem, pointerTo } from '../kernel/json.ts'
 import { stateNames } from '../kernel/machine.ts'
-import { type Problem, pointerTo } from '../kernel/problem.ts'
 import { type RunTrigger, runMachine } from '../machines/run.ts'
-import { interactionKinds } from '../runes/kinds/interaction.ts'
+import { callKinds } from '../runes/kinds/call.ts'
 
 /**
  * FCMP: what a conversational client follows of one run. This is the only declaration of its events: types,
@@ -89,7 +89,7 @@ export const fcmpEvent = z.discriminatedUnion(
       z.strictObject({
         interaction_id: text,
         resolution_mode: z.literal('auto_decide_timeout'),
-        policy: interactionKinds['interaction.expired'].shape.effect.describe('What silence did.'),
+        policy: callKinds['interaction.expired'].shape.effect.describe('What silence did.'),
         accepted_at: instant.describe('The `ts` of the event.'),
       }),
     ),

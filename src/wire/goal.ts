@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { stateNames } from '../kernel/machine.ts'
-import { goalMachine } from '../machines/goal.ts'
-import { goalStopNames } from '../machines/goal-stops.ts'
+import { goalMachine, goalStopNames } from '../machines/goal.ts'
 import { taskMachine } from '../machines/task.ts'
 import { jsonValue } from '../runes/json-value.ts'
 import { obstacleShape } from './run.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { jsonValue } from '../runes/json-value.ts'
-import { budget } from '../runes/kinds/agent.ts'
+import { budget } from '../runes/kinds/work.ts'
 import { visibilities } from '../runes/rune.ts'
 import { id } from './common.ts'
 import { runStatus } from './session.ts'

@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { actorCategories, actors } from '../runes/actor.ts'
 import { jsonValue } from '../runes/json-value.ts'
-import { concernNames, type Rune, visibilities } from '../runes/rune.ts'
+import { actorCategories, actors, concernNames, type Rune, visibilities } from '../runes/rune.ts'
 
 const concerns = Object.fromEntries(concernNames.map((name) => [name, z.string().optional()]))
 

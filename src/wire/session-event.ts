@@ -2,13 +2,10 @@ import { z } from 'zod'
 import { isTerminal, stateNames, triggerNames } from '../kernel/machine.ts'
 import { contractMachine } from '../machines/contract.ts'
 import { runMachine } from '../machines/run.ts'
-import { actorCategories } from '../runes/actor.ts'
 import { jsonValue } from '../runes/json-value.ts'
-import { waitingReasons } from '../runes/kinds/contract.ts'
-import { interactionKinds } from '../runes/kinds/interaction.ts'
-import { memoryKinds } from '../runes/kinds/memory.ts'
-import { toolKinds } from '../runes/kinds/tool.ts'
-import { turnKinds } from '../runes/kinds/turn.ts'
+import { callKinds, waitingReasons } from '../runes/kinds/call.ts'
+import { workKinds } from '../runes/kinds/work.ts'
+import { actorCategories } from '../runes/rune.ts'
 
 /*
  * What a conversational client hears of a session. This is the only
@@ -18,8 +15,8 @@ import { turnKinds } from '../runes/kinds/turn.ts'
 
 const turn_id = z.string().optional()
 const status = z.enum(stateNames(contractMachine))
-const { output: _, ...resultOfTool } = toolKinds['tool.result'].shape
-const { interaction_kind, deadline, on_silence, digest } = interactionKinds['interaction.opened'].shape
+const { output: _, ...resultOfTool } = callKinds['tool.result'].shape
+const { interaction_kind, deadline, on_silence, digest } = callKinds['interaction.opened'].shape
 
 /** What an `execution_state` event says about one move of one contract (specification 001). */
 const executionState = z.strictObject({
@@ -67,7 +64,7 @@ const delta = z
     event_id: recorded.event_id.optional(),
     at: recorded.at.optional(),
     durable: z.boolean().describe('False: it is not recorded yet, and has no id to come back to.'),
-    payload: z.strictObject({ turn_id, ...turnKinds['turn.assistant_delta'].shape }),
+    payload: z.strictObject({ turn_id, ...workKinds['turn.assistant_delta'].shape }),
   })
   .describe('A piece of text is on its way. A client that ignores these misses nothing.')
 
@@ -88,7 +85,7 @@ export const sessionEvent = z.discriminatedUnion('type', [
   event(
     'emotion',
     'A model tells the mood of the person it talks to.',
-    z.strictObject({ turn_id, ...turnKinds['turn.emotion_detected'].shape }),
+    z.strictObject({ turn_id, ...workKinds['turn.emotion_detected'].shape }),
   ),
   event(
     'ecs',
@@ -111,7 +108,7 @@ export const sessionEvent = z.discriminatedUnion('type', [
   event(
     'memory_saved',
     'A contract is over, and what is remembered of it is saved.',
-    z.strictObject({ count: z.int().positive(), entries: z.array(memoryKinds['memory.committed']) }),
+    z.strictObject({ count: z.int().positive(), entries: z.array(callKinds['memory.committed']) }),
   ),
   event(
     'status',

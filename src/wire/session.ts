@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { stateNames } from '../kernel/machine.ts'
 import { runMachine } from '../machines/run.ts'
 import { sessionMachine } from '../machines/session.ts'
-import { budget } from '../runes/kinds/agent.ts'
+import { budget } from '../runes/kinds/work.ts'
 import { subjectShape } from './machine.ts'
 
 /** A state of the session machine. */

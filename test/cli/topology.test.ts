@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Machine, stateNames } from '../../src/kernel/machine.ts'
-import type { Topology } from '../../src/kernel/topology.ts'
-import type { XStateConfig } from '../../src/kernel/xstate.ts'
+import type { Topology, XStateConfig } from '../../src/kernel/topology.ts'
 import { machines as declared } from '../../src/machines/all.ts'
 import { parseMermaid } from '../support/mermaid.ts'
 import { runCli } from '../support/run-cli.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Machine, runeKinds } from '../../src/kernel/machine.ts'
+import type { Machine } from '../../src/kernel/machine.ts'
 import { machines } from '../../src/machines/all.ts'
 import { isKind, kinds } from '../../src/runes/kinds.ts'
 
@@ -17,3 +17,9 @@ test('a kind that is named like the move of a machine is written by that machine
   const written = machines.flatMap((machine: Machine) => runeKinds(machine))
   expect(moved.filter((kind) => !written.includes(kind))).toEqual([])
 })
+
+/** Every kind of rune this machine writes itself: its opening and its own moves. */
+function runeKinds(machine: Machine): readonly string[] {
+  const moves = machine.transitions.flatMap((t) => (t.carried || t.rune === null ? [] : [t.rune]))
+  return [...new Set([...(machine.opens === null ? [] : [machine.opens]), ...moves])]
+}

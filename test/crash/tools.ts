@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
-import type { Tool, ToolContext } from '../../src/runtime/tools/tool.ts'
-import { DidNotHappen } from '../../src/runtime/tools/tool.ts'
+import { DidNotHappen, type Tool, type ToolContext } from '../../src/runtime/tools/tool.ts'
 import type { Life } from './life.ts'
 import { answerTo, type Outside } from './outside.ts'
 

@@ -11,8 +11,7 @@ import {
   transitionRecords,
 } from '../../src/observation/contract.ts'
 import { executionStateEvent } from '../../src/observation/session-event.ts'
-import { actors } from '../../src/runes/actor.ts'
-import type { Draft } from '../../src/runes/rune.ts'
+import { actors, type Draft } from '../../src/runes/rune.ts'
 import { factOf } from '../support/fact-of.ts'
 import { frozen } from '../support/frozen.ts'
 import { createStory } from '../support/runes.ts'

@@ -1,6 +1,5 @@
 import { audit, type Move, settled } from '../../src/kernel/audit.ts'
-import type { Reading } from '../../src/kernel/guard.ts'
-import type { Machine } from '../../src/kernel/machine.ts'
+import type { Machine, Reading } from '../../src/kernel/machine.ts'
 import { machines } from '../../src/machines/all.ts'
 import { auditInvariants } from './audit-invariants.ts'
 

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
-import type { Call, CallSpec, Row, Story } from './runes.ts'
-import { createStory } from './runes.ts'
+import { type Call, type CallSpec, createStory, type Row, type Story } from './runes.ts'
 
 /** What `randomRun` needs: evenly falling dice, since small numbers would choose the same options over and over. */
 export const anyDice = fc.noBias(fc.array(fc.nat(1_000_000), { minLength: 5, maxLength: 60 }))

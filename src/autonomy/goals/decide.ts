@@ -4,8 +4,7 @@ import { saySpent } from '../../observation/fold-spending.ts'
 import { decideExecuting } from './decide-executing.ts'
 import { decidePlanning, decideReceived } from './decide-planning.ts'
 import { decideReviewing } from './decide-reviewing.ts'
-import type { Desk } from './desk.ts'
-import { dismiss } from './desk.ts'
+import { type Desk, dismiss } from './desk.ts'
 import { stopGoal } from './stop-goal.ts'
 
 /**

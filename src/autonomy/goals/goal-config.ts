@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
 import { jsonValue } from '../../runes/json-value.ts'
-import { budget } from '../../runes/kinds/agent.ts'
+import { budget } from '../../runes/kinds/work.ts'
 import { closedObject } from '../../runtime/shape-problems.ts'
 
 /** What a goal may spend, everyone who works for it included. Time counts from the moment it was set. */

@@ -10,8 +10,7 @@ import {
 } from '../../coordinator/schemas/scalars.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
 import { isoTime } from '../../kernel/instant.ts'
-import type { Json } from '../../kernel/json.ts'
-import { asJson } from '../../kernel/json.ts'
+import { asJson, type Json } from '../../kernel/json.ts'
 import type { PlanDraft } from './draft.ts'
 import type { GoalConfig } from './goal-config.ts'
 

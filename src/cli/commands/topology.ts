@@ -1,6 +1,5 @@
 import type { Machine } from '../../kernel/machine.ts'
-import { toMermaid, topology } from '../../kernel/topology.ts'
-import { toXState } from '../../kernel/xstate.ts'
+import { toMermaid, topology, toXState } from '../../kernel/topology.ts'
 import { machines } from '../../machines/all.ts'
 import { command } from '../command.ts'
 

@@ -1,6 +1,5 @@
 import type { Sha256 } from '../../kernel/digest.ts'
-import type { Json } from '../../kernel/json.ts'
-import { asJson } from '../../kernel/json.ts'
+import { asJson, type Json } from '../../kernel/json.ts'
 import { checksumOf, isRecord } from '../checksum.ts'
 import type { AnswerRound } from '../progress.ts'
 import type { Answer, AnswerPack, QuestionPack } from '../schemas/questions.ts'

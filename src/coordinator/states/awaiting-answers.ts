@@ -1,4 +1,4 @@
-import { finding } from '../../kernel/guard.ts'
+import { finding } from '../../kernel/machine.ts'
 import { idOf } from '../checksum.ts'
 import { type GuardTable, judge, readGuards, unless, unlessProblems } from '../guard-table.ts'
 import { noted, type Outcome, type WaitingHandler } from '../handler.ts'

@@ -1,4 +1,4 @@
-import { finding } from '../../kernel/guard.ts'
+import { finding } from '../../kernel/machine.ts'
 import { buildGraph } from '../graph/build.ts'
 import {
   actionsWithoutEvidence,

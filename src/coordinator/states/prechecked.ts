@@ -1,4 +1,4 @@
-import { finding } from '../../kernel/guard.ts'
+import { finding } from '../../kernel/machine.ts'
 import { type GuardTable, judge, unlessProblems } from '../guard-table.ts'
 import type { Handler } from '../handler.ts'
 import { precheck } from '../precheck.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { goalStopNames } from '../../machines/goal-stops.ts'
+import { goalStopNames } from '../../machines/goal.ts'
 import { jsonObject, jsonValue } from '../json-value.ts'
 
 /** The runes about plans. */

@@ -1,6 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Fault } from '../../faults/fault.ts'
-import { whyRefused } from '../../kernel/why-refused.ts'
+import { whyRefused } from '../../kernel/transition.ts'
 import { contractMachine } from '../../machines/contract.ts'
 import { contractHistories, snapshot } from '../../observation/contract.ts'
 import { positionOf } from '../../observation/graph-state.ts'

@@ -1,7 +1,7 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
-import { whyRefused } from '../../kernel/why-refused.ts'
+import { whyRefused } from '../../kernel/transition.ts'
 import { runMachine } from '../../machines/run.ts'
 import type { SessionTrigger } from '../../machines/session.ts'
 import type { Budget, RunView, SessionState } from '../../observation/session-state.ts'

@@ -1,8 +1,7 @@
 import type { z } from 'zod'
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import { readDay, readInstant } from '../../kernel/instant.ts'
-import type { Json } from '../../kernel/json.ts'
-import type { Problem } from '../../kernel/problem.ts'
+import type { Json, Problem } from '../../kernel/json.ts'
 import { problemSentence, shapeProblems } from '../shape-problems.ts'
 import { type EcsRequest, ecsInput, type Field, type field, isEmpty, type option, valueProblem } from './shapes.ts'
 

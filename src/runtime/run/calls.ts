@@ -2,9 +2,9 @@ import type { Json } from '../../kernel/json.ts'
 import type { ContractTrigger } from '../../machines/contract.ts'
 import { deciderIn, executionFact } from '../../observation/contract.ts'
 import type { CallView } from '../../observation/session-state.ts'
-import type { Actor } from '../../runes/actor.ts'
-import type { Evidence, WaitingReason } from '../../runes/kinds/contract.ts'
+import type { Evidence, WaitingReason } from '../../runes/kinds/call.ts'
 import type { Payload } from '../../runes/kinds.ts'
+import type { Actor } from '../../runes/rune.ts'
 import { aboutCall, type Batch, executionOf, subject } from '../batch.ts'
 
 /** A call that the model made, before anything about it is recorded. */

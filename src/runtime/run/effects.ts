@@ -1,6 +1,6 @@
 import type { Json } from '../../kernel/json.ts'
 import type { CallView } from '../../observation/session-state.ts'
-import type { Evidence } from '../../runes/kinds/contract.ts'
+import type { Evidence } from '../../runes/kinds/call.ts'
 import { subject } from '../batch.ts'
 import type { Engine } from '../engine.ts'
 import { guardListeners, liveSignal } from '../live-signal.ts'

@@ -1,6 +1,6 @@
 import { parentRun, saySpent } from '../../observation/fold-spending.ts'
 import type { AgentView, Budget, BudgetSpent, CallView, SessionState, Used } from '../../observation/session-state.ts'
-import type { Evidence } from '../../runes/kinds/contract.ts'
+import type { Evidence } from '../../runes/kinds/call.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import { type Batch, subject } from '../batch.ts'
 import type { Engine } from '../engine.ts'

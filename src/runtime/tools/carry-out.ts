@@ -1,6 +1,6 @@
 import type { Json } from '../../kernel/json.ts'
 import type { Redactor } from '../../runelog/redactor.ts'
-import type { Evidence } from '../../runes/kinds/contract.ts'
+import type { Evidence } from '../../runes/kinds/call.ts'
 import { guardListeners, liveSignal } from '../live-signal.ts'
 import type { Cancel, Clock, Log, Timers } from '../ports.ts'
 import { type Clean, evidenceOf, isAbort, isMarked, readThrown, sayValue, stacksOf } from '../thrown.ts'

@@ -12,7 +12,7 @@ import { mergedRows } from '../../runelog/queries.ts'
 import type { Row } from '../../runelog/read-model.ts'
 import { othersTurn } from '../../runelog/slices.ts'
 import { wordsOf } from '../../runelog/words.ts'
-import { budget } from '../../runes/kinds/agent.ts'
+import { budget } from '../../runes/kinds/work.ts'
 import { listings, listingTag, type Summary, sessionOfListing, summaries } from '../../runtime/models/summaries.ts'
 import { type Page, pageOf, pageQuery } from '../../wire/common.ts'
 import {

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { stateNames } from '../../kernel/machine.ts'
+import { contractMachine } from '../../machines/contract.ts'
 import { jsonObject, jsonValue } from '../json-value.ts'
 
 const cause = z.strictObject({ message: z.string(), code: z.string().exactOptional() })
@@ -34,8 +36,39 @@ export const deciders = ['human', 'timer', 'policy'] as const
 /** One of the deciders. */
 export type Decider = (typeof deciders)[number]
 
-/** The runes about execution contracts. */
-export const contractKinds = {
+/** The runes about calls, and what belongs to a call: its contract, its questions, the fact that it leaves. */
+export const callKinds = {
+  'tool.call': z.strictObject({
+    call_id: z.string(),
+    tool_name: z.string(),
+    arguments: jsonValue,
+    /** Digest of the tool's definition when the model called it; null for an unknown tool. */
+    definition_sha256: z.string().nullable(),
+  }),
+  'tool.moved': z.strictObject({ call_id: z.string() }),
+  'tool.approval_requested': z.strictObject({
+    call_id: z.string(),
+    policy_reason: z.string(),
+    /** What an approval will be bound to: tool, definition, canonical arguments, policy. */
+    digest: z.string(),
+  }),
+  'tool.approved': z.strictObject({ call_id: z.string(), approver: z.string(), digest: z.string().nullable() }),
+  'tool.denied': z.strictObject({ call_id: z.string(), reason: z.string() }),
+  'tool.progress': z.strictObject({
+    call_id: z.string(),
+    stream: z.enum(['stdout', 'stderr', 'message']),
+    chunk: z.string(),
+  }),
+  'tool.result': z.strictObject({
+    call_id: z.string(),
+    status: z.enum(['success', 'error', 'timeout', 'cancelled', 'denied', 'unknown', 'sandbox_violation']),
+    output: jsonValue.optional(),
+    error: z.string().optional(),
+    duration_ms: z.int().nonnegative().optional(),
+    /** The output was longer than the limit; the whole of it is stored under this reference. */
+    output_ref: z.string().optional(),
+  }),
+
   'contract.opened': z.strictObject({
     action_type: z.enum(['tool_call', 'ecs_request']),
     action_detail: jsonObject,
@@ -72,5 +105,37 @@ export const contractKinds = {
     interaction_id: z.string().optional(),
     /** Who decided how it goes on: a person, a deadline with its default, or policy without asking anyone. */
     decided_by: z.enum(deciders).optional(),
+  }),
+
+  'interaction.opened': z.strictObject({
+    interaction_kind: z.enum(['approval', 'ecs', 'question', 'question_pack', 'settlement', 'notice']),
+    prompt: z.string(),
+    /** What the answer must look like: form fields, options, or the questions of a pack. */
+    request: jsonObject,
+    evidence: z.array(jsonValue),
+    deadline: z.int().nullable(),
+    on_silence: z.enum(['wait', 'cancel', 'auto_decide', 'use_default']),
+    digest: z.string().nullable(),
+  }),
+  'interaction.answered': z.strictObject({
+    reply: jsonValue,
+    replied_by: z.string(),
+    idempotency_key: z.string().nullable(),
+  }),
+  'interaction.expired': z.strictObject({ effect: z.enum(['cancel', 'auto_decide', 'use_default']) }),
+  'interaction.withdrawn': z.strictObject({ reason: z.string() }),
+
+  'memory.committed': z.strictObject({
+    type: z.literal('execution_fact'),
+    execution_id: z.string(),
+    action_type: z.enum(['tool_call', 'ecs_request']),
+    action_summary: z.string(),
+    final_status: z.enum(stateNames(contractMachine)),
+    irreversible: z.boolean(),
+    duration_ms: z.int().nonnegative(),
+    result_summary: z.string().nullable(),
+    error_summary: z.string().nullable(),
+    /** As in the last move of the contract that has it. Absent where nothing had to be decided. */
+    decided_by: z.enum(deciders).exactOptional(),
   }),
 }
