@@ -50,7 +50,7 @@ async function fill(): Promise<string> {
       }),
     )
   await sw.close()
-  return long.session_id
+  return long.sessionId
 }
 
 /** Milliseconds from the beginning of the navigation until there is something to see. */

@@ -80,13 +80,13 @@ async function goalRuns(name: string): Promise<{ readonly planning: Cost; readon
   }
   const planned = stopwatch()
   const set = await Promise.all(
-    Array.from({ length: goals }, () => sw.goals.start({ goal: 'Bench', plan, max_parallel: tasks })),
+    Array.from({ length: goals }, () => sw.goals.start({ goal: 'Bench', plan, maxParallel: tasks })),
   )
   await sw.idle()
   const planning = planned()
   const executed = stopwatch()
-  await Promise.all(set.map(({ goal_id }) => sw.goals.approve(goal_id)))
-  const reports = await Promise.all(set.map(({ goal_id }) => sw.goals.result(goal_id)))
+  await Promise.all(set.map(({ goalId }) => sw.goals.approve(goalId)))
+  const reports = await Promise.all(set.map(({ goalId }) => sw.goals.result(goalId)))
   const executing = executed()
   const wrong = reports.filter(({ state }) => state !== 'goal_met')
   if (wrong.length > 0) throw new Error(`Not met: ${wrong.map(({ reason }) => reason).join('; ')}`)

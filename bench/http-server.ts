@@ -67,8 +67,8 @@ runelog.watch(() => commits.push(process.hrtime.bigint()))
 
 const run = await sw.runs.start({ agent: 'support', input: 'Where is order 42?' })
 await run.result()
-const { session_id: quiet_id } = await sw.sessions.create({ agent: 'support' })
-const opened = (await runelog.read(run.session_id)).find((rune) => rune.kind === 'contract.opened')
+const { sessionId: quiet_id } = await sw.sessions.create({ agent: 'support' })
+const opened = (await runelog.read(run.sessionId)).find((rune) => rune.kind === 'contract.opened')
 const execution_id = opened?.execution_id ?? ''
 
 const backend = backendOf(sw, { signer: () => ({ public_key: '00', sign: () => '11' }), publicKey: () => '00' })
@@ -159,7 +159,7 @@ const ready: Ready = {
   port: portOf(app.server),
   bare_port: portOf(bare.server),
   bare_stream_port: portOf(bareStreams),
-  session_id: run.session_id,
+  session_id: run.sessionId,
   execution_id,
   quiet_id,
   head: (await runelog.head(quiet_id))?.event_id ?? 0,

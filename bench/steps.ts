@@ -153,7 +153,7 @@ async function growth(steps: number): Promise<Growth> {
   })
   const agents = { a: agent({ role: 'a', model, tools: [watched], maxRounds: steps + 1 }) }
   const sw = await createStatewright({ store: `sqlite:${path}`, agents })
-  const { session_id, result } = await sw.runs.start({ agent: 'a', input: 'go' })
+  const { sessionId, result } = await sw.runs.start({ agent: 'a', input: 'go' })
   await result()
   await sw.close()
 
@@ -165,7 +165,7 @@ async function growth(steps: number): Promise<Growth> {
   })
   const once = { a: agent({ role: 'a', model: greet, tools: [watched] }) }
   const again = await createStatewright({ store: `sqlite:${path}`, agents: once })
-  await again.runs.start({ agent: 'a', input: 'go on', session_id })
+  await again.runs.start({ agent: 'a', input: 'go on', sessionId })
   await again.idle()
   await again.close()
   const per = (from: number, to: number, of: (m: { at: number; bytes: number }) => number) =>

@@ -36,7 +36,7 @@ for await (const event of run.events()) {
   if (rune.kind !== 'interaction.opened') continue
   // What cannot be undone is approved with the digest of exactly what was shown.
   const { digest } = rune.payload
-  await sw.inbox.approve(rune.interaction_id ?? '', { digest, replied_by: 'you' })
+  await sw.inbox.approve(rune.interaction_id ?? '', { digest, repliedBy: 'you' })
 }
 console.log(await run.result())
 await sw.close()

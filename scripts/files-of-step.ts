@@ -44,10 +44,10 @@ try {
   await inspector.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
   const run = await sw.runs.start({ agent: 'cashier', input: 'Refund order 42' })
   await sw.idle()
-  const asked = (await sw.runelog.read(run.session_id)).find(({ kind }) => kind === 'interaction.opened')
+  const asked = (await sw.runelog.read(run.sessionId)).find(({ kind }) => kind === 'interaction.opened')
   if (asked?.kind !== 'interaction.opened') throw new Error('The run asked for no approval.')
   const { digest } = asked.payload
-  await sw.inbox.reply(asked.interaction_id ?? '', { reply: { decision: 'approve', digest }, replied_by: 'you' })
+  await sw.inbox.reply(asked.interaction_id ?? '', { reply: { decision: 'approve', digest }, repliedBy: 'you' })
   const { status } = await run.result()
   const { result } = await inspector.post('Profiler.takePreciseCoverage')
   await sw.close()

@@ -36,9 +36,9 @@ export const goal = {
   plan,
   auto: true,
   critic: 'critic',
-  budget: { tokens: 10_000, tool_calls: 20, iterations: 3 },
+  budget: { tokens: 10_000, toolCalls: 20, iterations: 3 },
   // A second start, after a crash, finds the same goal.
-  idempotency_key: 'recall of batch 7',
+  idempotencyKey: 'recall of batch 7',
 }
 
 export function createCast(outside: Outside) {

@@ -30,20 +30,20 @@ const sw = await createStatewright({
   policy: { mode: 'full_access' },
   plans: { registry: join(import.meta.dirname, 'registry') },
 })
-const { goal_id } = await sw.goals.start(goal)
+const { goalId } = await sw.goals.start(goal)
 
-for await (const report of sw.goals.watch(goal_id)) {
+for await (const report of sw.goals.watch(goalId)) {
   const states = report.tasks.map(({ task, state }) => `${task}:${state}`).join(' ')
   console.log(`${report.state.padEnd(13)} ${states}`)
   // A person looks at the refund and lets it pass.
   for (const { interaction_id, prompt } of report.waits_for) {
     console.log(`? ${prompt}`)
-    await sw.inbox.approve(interaction_id, { replied_by: 'you' }).catch(() => {
+    await sw.inbox.approve(interaction_id, { repliedBy: 'you' }).catch(() => {
       // It was answered at the last look.
     })
   }
 }
-const { state, reason, used } = await sw.goals.show(goal_id)
+const { state, reason, used } = await sw.goals.show(goalId)
 console.log(`goal: ${state}${reason === null ? '' : ` (${reason})`}; ${used.tool_calls} calls, ${used.tokens} tokens`)
 console.log(
   `outside: ${entries()

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { faults } from '../faults/catalogue.ts'
 import { mostTold, type Problem } from '../kernel/json.ts'
-import { budget } from '../runes/kinds/work.ts'
+import { asOptions, budgetOptions } from '../runtime/options.ts'
 import type { RunHandle } from '../runtime/run-handle.ts'
 import { closedObject, fieldProblems } from '../runtime/shape-problems.ts'
 import { readThrown } from '../runtime/thrown.ts'
@@ -28,25 +28,35 @@ const limit = z.int().min(1)
 /** JSON that is judged where it is taken in, with the limits that hold there. */
 const anything = z.unknown().optional()
 
-const { agent, ...submission } = submissionBody.shape
-const signed = { replied_by: person, idempotency_key: key, expected_waiting: expectedWaiting }
-const decision = { task: text.optional(), reason, replied_by: person, idempotency_key: key }
+const budget = budgetOptions.optional()
+const { agent, budget: _each, session_budget: _all, ...submission } = submissionBody.shape
+const signed = { repliedBy: person, idempotencyKey: key, expectedWaiting }
+const decision = { task: text.optional(), reason, repliedBy: person, idempotencyKey: key }
 
 type Shapes<T> = { readonly [N in keyof T]?: Arguments }
 
-const pause = { session_id: id, reason }
-const stop = { run_id: id, reason }
-const run = { run_id: id }
-const session = { session_id: id }
-const execution = { execution_id: id }
-const question = { interaction_id: id }
-const goal = { goal_id: id }
-const plan = { coordination_id: id }
+const run = { runId: id }
+const stop = { ...run, reason }
+const session = { sessionId: id }
+const pause = { ...session, reason }
+const execution = { executionId: id }
+const question = { interactionId: id }
+const goal = { goalId: id }
+const plan = { coordinationId: id }
 
 /** The arguments of every method, in the shapes of HTTP where it has the same. `listen` checks its own. */
 const shapes = {
   runs: {
-    start: { submission: closedObject({ agent, ...submission, input: anything, idempotency_key: key }) },
+    start: {
+      submission: closedObject({
+        agent,
+        ...asOptions(submission),
+        budget,
+        sessionBudget: budget,
+        input: anything,
+        idempotencyKey: key,
+      }),
+    },
     get: run,
     show: run,
     list: {
@@ -67,9 +77,9 @@ const shapes = {
     create: {
       session: closedObject({
         agent,
-        session_budget: submission.session_budget,
+        sessionBudget: budget,
         title: z.string().max(10_000).optional(),
-        idempotency_key: key,
+        idempotencyKey: key,
       }),
     },
     list: {
@@ -83,16 +93,16 @@ const shapes = {
     get: session,
     pause,
     resume: pause,
-    replenish: { ...session, budget, reason },
+    replenish: { ...session, budget: budgetOptions, reason },
     reset: pause,
     close: pause,
     archive: session,
-    redact: { ...session, event_id: z.int().min(1), reason: text, principal: person },
-    memory: { ...session, query: closedObject({ agent_id: id.optional() }).optional() },
+    redact: { ...session, eventId: z.int().min(1), reason: text, principal: person },
+    memory: { ...session, query: closedObject({ agentId: id.optional() }).optional() },
     timeline: session,
     graphState: {
       ...session,
-      of: closedObject({ agent_id: id.optional(), at_event_id: z.int().min(0).optional() }).optional(),
+      of: closedObject({ agentId: id.optional(), atEventId: z.int().min(0).optional() }).optional(),
     },
   },
   inbox: {
@@ -120,20 +130,20 @@ const shapes = {
     spawn: {
       ...session,
       agent,
-      how: closedObject({ parent_id: id.optional(), budget: budget.optional() }).optional(),
+      how: closedObject({ parentId: id.optional(), budget }).optional(),
     },
-    kill: { agent_id: id, how: closedObject({ reason, force: z.boolean().optional() }).optional() },
+    kill: { agentId: id, how: closedObject({ reason, force: z.boolean().optional() }).optional() },
   },
   executions: {
     snapshot: execution,
     consequence: execution,
     transitions: execution,
     resume: { ...execution, reply: closedObject({ reply: anything, ...signed }) },
-    allowAgain: { ...execution, allowed_by: person },
+    allowAgain: { ...execution, allowedBy: person },
   },
   goals: {
     // The rest of a goal is checked where it is set.
-    start: { goal: z.looseObject({ session_id: id.optional(), idempotency_key: key }) },
+    start: { goal: z.looseObject({ sessionId: id.optional(), idempotencyKey: key }) },
     show: goal,
     list: {},
     approve: { ...goal, decision: closedObject(decision).optional() },
@@ -142,6 +152,24 @@ const shapes = {
     result: goal,
   },
   plans: {
+    submit: {
+      submission: closedObject({
+        intent: anything,
+        policy: anything,
+        registry: anything,
+        memory: anything,
+        facts: anything,
+        recovers: anything,
+        sessionId: id.optional(),
+        goalId: id.optional(),
+        coordinationId: id.optional(),
+        answerTimeoutMs: z.int().min(1).optional(),
+      }),
+    },
+    answer: {
+      ...plan,
+      answer: closedObject({ answerPack: anything, choices: anything, repliedBy: person, idempotencyKey: key }),
+    },
     show: plan,
     list: { query: closedObject({ state: planState.optional(), limit: limit.optional(), after: anything }).optional() },
     rest: plan,
@@ -155,8 +183,9 @@ const shapes = {
 
 const output = { ref: z.string().min(1).max(1_000) }
 const handle = { cancel: { reason }, interrupt: { reason }, steer: { input: anything } } satisfies Shapes<RunHandle>
-const events = { options: closedObject({ after: z.int().min(0).optional() }).optional() }
-const watch = { ...goal, signal: z.instanceof(AbortSignal).optional() }
+const signal = z.instanceof(AbortSignal).optional()
+const events = { options: closedObject({ after: z.int().min(0).optional(), signal }).optional() }
+const watch = { ...goal, signal }
 
 /** The same Statewright, which refuses arguments that do not fit before it reads or records anything. */
 export function checkingArguments(sw: Statewright): Statewright {

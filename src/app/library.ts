@@ -4,7 +4,9 @@ import { memoryFact } from '../observation/memory.ts'
 import { isShown } from '../observation/visible.ts'
 import type { RunelogReader } from '../runelog/port.ts'
 import { runesOf } from '../runelog/queries.ts'
+import type { Reply } from '../runtime/commands/reply.ts'
 import { refuseUnknownAgent } from '../runtime/commands/submit.ts'
+import { asOptions, asRecord } from '../runtime/options.ts'
 import { createRunHandle } from '../runtime/run-handle.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Client } from '../surface/client.ts'
@@ -57,11 +59,12 @@ interface Ports {
 /** The groups of a Statewright, over its runtime. */
 export function createGroups(runtime: Runtime, { look, agents }: Ports): Omit<Commands, 'goals'> {
   const { runelog, sessions } = runtime.engine
+  const reply = async (id: string, given: Reply) => asOptions(await runtime.reply(id, asRecord(given)))
   return {
     runs: {
       async start(submission) {
-        const submitted = await runtime.submit(submission)
-        return { ...createRunHandle(runtime, submitted.session_id, submitted.run_id), ...submitted }
+        const { session_id, run_id, is_repeated } = await runtime.submit(asRecord(submission))
+        return { ...createRunHandle(runtime, session_id, run_id), isRepeated: is_repeated }
       },
       async get(run_id) {
         const { session_id } = await runtime.find(run_id)
@@ -69,9 +72,9 @@ export function createGroups(runtime: Runtime, { look, agents }: Ports): Omit<Co
       },
       show: (run_id) => look().call(getRun, { params: { run_id } }),
       list: (query = {}) => look().call(listRuns, { query }),
-      cancel: runtime.cancel,
-      interrupt: runtime.interrupt,
-      steer: runtime.steer,
+      cancel: async (run_id, reason) => asOptions(await runtime.cancel(run_id, reason)),
+      interrupt: async (run_id, reason) => asOptions(await runtime.interrupt(run_id, reason)),
+      steer: async (run_id, input) => asOptions(await runtime.steer(run_id, input)),
       trace: async (run_id) => (await look().call(runTrace, { params: { run_id } })).steps,
       async fcmp(run_id) {
         const events: FcmpEvent[] = []
@@ -86,24 +89,24 @@ export function createGroups(runtime: Runtime, { look, agents }: Ports): Omit<Co
       listen: runtime.listen,
     },
     sessions: {
-      create: runtime.createSession,
+      create: async (session) => asOptions(await runtime.createSession(asRecord(session))),
       list: runtime.sessions,
       get: (session_id) => look().call(getSession, { params: { session_id } }),
       pause: runtime.pause,
       resume: runtime.resumeSession,
       reset: runtime.reset,
-      replenish: runtime.replenish,
+      replenish: (session_id, budget, reason) => runtime.replenish(session_id, asRecord(budget), reason),
       close: runtime.closeSession,
       archive: runtime.archiveSession,
       redact: runtime.redact,
       async memory(session_id, query) {
         if ((await runelog.head(session_id)) === undefined) throw faults.not_found({ what: 'session', id: session_id })
-        await refuseUnknownAgent(runelog, session_id, query?.agent_id)
+        await refuseUnknownAgent(runelog, session_id, query?.agentId)
         const runes = await runelog.read(session_id)
-        return runes.filter((rune) => isShown(rune)).flatMap((rune) => memoryFact(rune, query) ?? [])
+        return runes.filter((rune) => isShown(rune)).flatMap((rune) => memoryFact(rune, query?.agentId) ?? [])
       },
       timeline: (session_id) => look().call(getTimeline, { params: { session_id } }),
-      graphState: runtime.graphState,
+      graphState: (session_id, of = {}) => runtime.graphState(session_id, asRecord(of)),
     },
     inbox: {
       list: runtime.inbox,
@@ -117,25 +120,27 @@ export function createGroups(runtime: Runtime, { look, agents }: Ports): Omit<Co
         return { ...cardOf({ state, steps }, interaction_id), ...question }
       },
       approve: (id, { digest, ...options } = {}) =>
-        runtime.reply(id, {
-          reply: withoutUndefined({ decision: 'approve', digest: digest ?? undefined }),
-          ...options,
-        }),
+        reply(id, { reply: withoutUndefined({ decision: 'approve', digest: digest ?? undefined }), ...options }),
       deny: (id, { reason, ...options } = {}) =>
-        runtime.reply(id, { reply: withoutUndefined({ decision: 'deny', reason }), ...options }),
-      answer: (id, reply, options = {}) => runtime.reply(id, { reply, ...options }),
+        reply(id, { reply: withoutUndefined({ decision: 'deny', reason }), ...options }),
+      answer: (id, given, options = {}) => reply(id, { reply: given, ...options }),
       settle: (id, { outcome, result, reason, ...options }) =>
-        runtime.reply(id, { reply: withoutUndefined({ outcome, result, reason }), ...options }),
-      reply: runtime.reply,
+        reply(id, { reply: withoutUndefined({ outcome, result, reason }), ...options }),
+      reply,
       unsettled: runtime.unsettled,
     },
-    agents: { list: agents, spawn: runtime.spawnAgent, kill: runtime.killAgent },
+    agents: {
+      list: agents,
+      spawn: async (session_id, agent, how = {}) =>
+        asOptions(await runtime.spawnAgent(session_id, agent, asRecord(how))),
+      kill: runtime.killAgent,
+    },
     executions: {
       snapshot: (execution_id) => look().call(getSnapshot, { params: { execution_id } }),
       consequence: (execution_id) => look().call(getConsequence, { params: { execution_id } }),
       transitions: async (execution_id) =>
         (await look().call(getTransitions, { params: { execution_id } })).transitions,
-      resume: runtime.resume,
+      resume: async (id, given) => asOptions(await runtime.resume(id, asRecord(given))),
       allowAgain: runtime.allowAgain,
     },
   }

@@ -39,12 +39,12 @@ const support = supportAgent(async (payment, signal) => {
 })
 const sw = await createStatewright({ store, agents: { support } })
 const run = earlier === undefined ? await sw.runs.start({ agent: 'support', input }) : await sw.runs.get(earlier.run_id)
-const { session_id, run_id } = run
-say({ type: 'submitted', session_id, run_id })
+const { sessionId, runId } = run
+say({ type: 'submitted', session_id: sessionId, run_id: runId })
 
 const answers = createInterface({ input: process.stdin }).on('line', async (line) => {
   const { interaction_id, reply } = JSON.parse(line) as Answer
-  await sw.inbox.reply(interaction_id, { reply, replied_by: 'you' })
+  await sw.inbox.reply(interaction_id, { reply, repliedBy: 'you' })
 })
 for await (const event of run.events(earlier === undefined ? {} : { after: earlier.after }))
   say(event.type === 'rune' ? event : { type: 'delta', text: event.delta.text })

@@ -41,8 +41,12 @@ export function positionOf({ calls, runs }: Pick<SessionState, 'calls' | 'runs'>
   }
 }
 
-interface Of {
-  readonly agent_id?: string | undefined
+/** Which part of a session, and when. */
+export interface GraphOf {
+  /** Only what belongs to this agent; without it all contracts, and the dialogue of the root agent. */
+  readonly agentId?: string | undefined
+  /** After this event; without it, after the last one. */
+  readonly atEventId?: number | undefined
 }
 
 /**
@@ -51,16 +55,16 @@ interface Of {
  */
 export function graphState(
   runes: Iterable<Rune>,
-  { agent_id, at_event_id = Number.POSITIVE_INFINITY }: Of & { readonly at_event_id?: number | undefined } = {},
+  { agentId, atEventId = Number.POSITIVE_INFINITY }: GraphOf = {},
 ): GraphState {
-  const growing = createGraph({ agent_id })
-  for (const rune of runes) if (rune.event_id <= at_event_id) growing.fold(rune)
+  const growing = createGraph(agentId)
+  for (const rune of runes) if (rune.event_id <= atEventId) growing.fold(rune)
   for (const history of growing.contracts()) growing.addContract(history)
   return growing.state()
 }
 
 /** The same, bit by bit, for a session that is too long to go through at once: first its runes, then its contracts. */
-export function createGraph({ agent_id }: Of = {}) {
+export function createGraph(agent_id?: string) {
   const histories: GrowingHistories = new Map()
   const dialogue = newDialogue()
   const irreversible = new Map<string, boolean>()

@@ -3,7 +3,7 @@ import type { Sha256 } from '../kernel/digest.ts'
 import type { Budget } from '../observation/session-state.ts'
 import { askPerson } from './ecs/shapes.ts'
 import type { AnyModel, Model } from './model.ts'
-import { type BudgetOptions, budgetOptions, budgetRecord } from './options.ts'
+import { asRecord, type BudgetOptions, budgetOptions } from './options.ts'
 import { fieldProblems, problemSentence, unknownField } from './shape-problems.ts'
 import { createRegistry, type Registry } from './tools/registry.ts'
 import type { Tool } from './tools/tool.ts'
@@ -86,7 +86,7 @@ function listOf<T>(given: readonly T[] = []): readonly T[] {
 /** Makes an agent ready for work: its tools by name, each with the digest of its definition. */
 export function equip(agent: Agent, model: Model, sha256: Sha256, more: readonly Tool[] = []): AgentDefinition {
   const registry = createRegistry([...agent.tools, ...more], sha256, agent.mayAsk ? [askPerson] : [])
-  return { ...agent, model, registry, budget: agent.budget === null ? null : budgetRecord(agent.budget) }
+  return { ...agent, model, registry, budget: agent.budget === null ? null : asRecord(agent.budget) }
 }
 
 interface Problem {

@@ -1,12 +1,54 @@
-import type { Budget } from '../observation/session-state.ts'
 import { budget } from '../runes/kinds/work.ts'
 import { closedObject } from './shape-problems.ts'
 import { type Policy, permissionPolicy } from './tools/policy.ts'
 
 /*
- * Options are written in camelCase; records and digests are snake_case. This file maps the options that are recorded
- * or digested. Every other option keeps its name inside the runtime.
+ * What a developer writes is camelCase; records, digests and HTTP are snake_case. This file maps the one to the other
+ * where an option is recorded, digested or sent. Every other option keeps its name inside the runtime.
  */
+
+type Camel<S> = S extends `${infer A}_${infer B}` ? `${A}${Capitalize<Camel<B>>}` : S
+type Snake<S> = S extends `${infer A}${infer B}` ? `${A extends Lowercase<A> ? A : `_${Lowercase<A>}`}${Snake<B>}` : S
+
+/** The fields that are themselves options. */
+type Nested = 'budget' | 'session_budget' | 'task_budget' | 'sessionBudget' | 'taskBudget'
+const nested: ReadonlySet<string> = new Set<Nested>([
+  'budget',
+  'session_budget',
+  'task_budget',
+  'sessionBudget',
+  'taskBudget',
+])
+
+/** A record, as a developer writes it. */
+export type OptionsOf<T> = { [K in keyof T as Camel<K>]: K extends Nested ? OptionsOf<T[K]> : T[K] }
+
+/** Options, as they are recorded. */
+export type RecordOf<T> = { [K in keyof T as Snake<K>]: K extends Nested ? RecordOf<T[K]> : T[K] }
+
+/** Fields without a value are left out. */
+type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> }
+
+/** Options from a record. */
+export function asOptions<T extends object>(record: T): OptionsOf<Given<T>> {
+  return renamed(record, (name) => name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase())) as OptionsOf<
+    Given<T>
+  >
+}
+
+/** A record from options. */
+export function asRecord<T extends object>(options: T): RecordOf<Given<T>> {
+  return renamed(options, (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)) as RecordOf<
+    Given<T>
+  >
+}
+
+function renamed(given: object, rename: (name: string) => string): object {
+  const fields = Object.entries(given).filter(([, value]) => value !== undefined)
+  const rewritten = ([name, value]: [string, unknown]) =>
+    nested.has(name) && typeof value === 'object' && value !== null ? renamed(value, rename) : value
+  return Object.fromEntries(fields.map((field) => [rename(field[0]), rewritten(field)]))
+}
 
 /** What an agent may spend. */
 export interface BudgetOptions {
@@ -25,17 +67,6 @@ export const budgetOptions = closedObject({
   wallTimeMs: wall_time_ms,
   costUsd: cost_usd,
 })
-
-/** A budget as it is recorded. */
-export function budgetRecord(options: BudgetOptions): Budget {
-  const { tokens, toolCalls: tool_calls, wallTimeMs: wall_time_ms, costUsd: cost_usd } = options
-  return {
-    ...(tokens !== undefined && { tokens }),
-    ...(tool_calls !== undefined && { tool_calls }),
-    ...(wall_time_ms !== undefined && { wall_time_ms }),
-    ...(cost_usd !== undefined && { cost_usd }),
-  }
-}
 
 /** What agents may do without asking. */
 export interface PolicyOptions {

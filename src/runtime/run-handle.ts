@@ -6,6 +6,7 @@ import type { Rune } from '../runes/rune.ts'
 import type { Stopped } from './commands/session.ts'
 import type { EphemeralDelta } from './engine.ts'
 import { endedOrStuck } from './once.ts'
+import { asOptions } from './options.ts'
 import type { Runtime } from './runtime.ts'
 
 /** What can be heard of a run: its runes, in order and exactly once, and text that is not durable yet. */
@@ -15,27 +16,33 @@ export type RunEvent =
 
 /** How a run ended. */
 export interface RunResult {
-  readonly run_id: string
+  readonly runId: string
   /** A final state of the run machine, such as `succeeded`, `failed` or `canceled`. */
   readonly status: RunStatus
   /** What the agent answered; null if the run did not succeed. */
   readonly result: Json | null
   /** Why the run did not succeed, for programs. */
-  readonly error_code: string | null
+  readonly errorCode: string | null
   /** Why the run did not succeed, for people. */
   readonly message: string | null
 }
 
+/** Which events of a run to read, and how long. */
+export interface EventOptions {
+  readonly after?: number | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
 /** One run: its events, its result, and the ways to stop it. */
 export interface RunHandle {
-  readonly session_id: string
-  readonly run_id: string
+  readonly sessionId: string
+  readonly runId: string
   /**
-   * Everything from the beginning of the run to its end, live, or until this process closes. Leaving the loop stops
-   * listening. `after` is the `event_id` of a rune: only later runes come. Refused with `cursor_ahead` if the session
-   * has no such event yet, and with `store_poisoned` if the store fails.
+   * Everything from the beginning of the run to its end, live, or until this process closes or `signal` aborts. Leaving
+   * the loop stops listening. `after` is the `event_id` of a rune: only later runes come. Refused with `cursor_ahead` if
+   * the session has no such event yet, and with `store_poisoned` if the store fails.
    */
-  events(options?: { after?: number }): AsyncIterable<RunEvent>
+  events(options?: EventOptions): AsyncIterable<RunEvent>
   /**
    * Resolves when the run is over, whatever became of it. Refused with `session_suspended` if the run is queued and its
    * session is suspended: bring the session back, then ask again. Refused with `stopped_waiting` if this process closes
@@ -55,11 +62,12 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
   const { engine } = runtime
   const { runelog, closing } = engine
 
-  async function* events({ after }: { after?: number } = {}): AsyncIterable<RunEvent> {
+  async function* events({ after, signal = closing }: EventOptions = {}): AsyncIterable<RunEvent> {
     const leave = new AbortController()
     const close = () => leave.abort()
-    closing.addEventListener('abort', close)
-    if (closing.aborted) close()
+    const ends = [closing, signal]
+    for (const end of ends) end.addEventListener('abort', close)
+    if (ends.some(({ aborted }) => aborted)) close()
     const pending: RunEvent[] = []
     let bell = Promise.withResolvers<void>()
     const add = (event: RunEvent) => {
@@ -99,23 +107,23 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
         if (pending.length === 0) return
       }
     } finally {
-      closing.removeEventListener('abort', close)
+      for (const end of ends) end.removeEventListener('abort', close)
       unsubscribe()
       leave.abort()
     }
   }
 
   return {
-    session_id,
-    run_id,
+    sessionId: session_id,
+    runId: run_id,
     events,
     async result() {
       const { status, result, error_code, message } = await endedOrStuck(engine, session_id, run_id, closing)
-      return { run_id, status, result, error_code, message }
+      return { runId: run_id, status, result, errorCode: error_code, message }
     },
-    cancel: (reason) => runtime.cancel(run_id, reason),
-    interrupt: (reason) => runtime.interrupt(run_id, reason),
-    steer: (input) => runtime.steer(run_id, input),
+    cancel: async (reason) => asOptions(await runtime.cancel(run_id, reason)),
+    interrupt: async (reason) => asOptions(await runtime.interrupt(run_id, reason)),
+    steer: async (input) => asOptions(await runtime.steer(run_id, input)),
   }
 }
 

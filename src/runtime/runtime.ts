@@ -1,6 +1,7 @@
 import { faults, isFault } from '../faults/catalogue.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
+import type { GraphOf } from '../observation/graph-state.ts'
 import type { Budget, RunView } from '../observation/session-state.ts'
 import { type Unsettled, unsettledIn, withReports } from '../observation/unsettled.ts'
 import type { Runelog } from '../runelog/port.ts'
@@ -10,7 +11,7 @@ import type { Payload } from '../runes/kinds.ts'
 import type { GraphState } from '../wire/contract.ts'
 import type { Asked, Assignment } from './assignment.ts'
 import { killAgent, type Spawn, spawnAgent } from './commands/agents.ts'
-import { type GraphOf, listSessions, readGraph, type SessionQuery } from './commands/look.ts'
+import { listSessions, readGraph, type SessionQuery } from './commands/look.ts'
 import { allowAgain, type Replied, type Reply, type Resumed, reply, resume } from './commands/reply.ts'
 import { archive, close, goOn, pause, replenish, runOf, type Stopped, steer, stop } from './commands/session.ts'
 import { createSession, type NewSession, type Submission, type Submitted, submit } from './commands/submit.ts'
@@ -20,6 +21,7 @@ import { dispatchAsked, dispatchHere, dispatchShared } from './dispatch/dispatch
 import { createErasing, type Dispatch, type DispatchPorts } from './dispatch/dispatcher.ts'
 import { type Beside, type Engine, type EphemeralDelta, nothingBeside, type Settings } from './engine.ts'
 import { type OpenInteraction, openInteractions } from './models/open-work.ts'
+import type { RecordOf } from './options.ts'
 import type { Clock, Ids, Log, Random, Timers } from './ports.ts'
 import { createPreserving } from './recovery/preserving.ts'
 import { lookAfterOrphans, preserve, requeue, takeUp } from './recovery/recover.ts'
@@ -179,7 +181,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     }
   }
 
-  async function stopRun(run_id: string, request: 'cancel' | 'interrupt', reason: string): Promise<Stopped> {
+  async function stopRun(run_id: string, request: 'cancel' | 'interrupt', reason: string): Promise<RecordOf<Stopped>> {
     const { session_id } = await find(run_id)
     const stopped = await stop(engine, { session_id, run_id }, request, reason)
     engine.wake(session_id, run_id)
@@ -206,26 +208,28 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     /** Recovers every run that the last process left, if this one takes runs: what ran is queued again, what waited goes on waiting. */
     start: (): Promise<Recovered> => dispatch.start(),
 
-    async submit(submission: Submission): Promise<Submitted> {
+    async submit(submission: RecordOf<Submission>): Promise<RecordOf<Submitted>> {
       const submitted = await submit(engine, submission)
       await workOn({ session_id: submitted.session_id, run_id: submitted.run_id })
       return submitted
     },
     workOn,
-    reply: (interaction_id: string, given: Reply): Promise<Replied> => reply(engine, interaction_id, given),
-    resume: (execution_id: string, given: Reply): Promise<Resumed> => resume(engine, execution_id, given),
+    reply: (interaction_id: string, given: RecordOf<Reply>): Promise<RecordOf<Replied>> =>
+      reply(engine, interaction_id, given),
+    resume: (execution_id: string, given: RecordOf<Reply>): Promise<RecordOf<Resumed>> =>
+      resume(engine, execution_id, given),
     allowAgain: (execution_id: string, allowed_by = 'human') => allowAgain(engine, execution_id, allowed_by),
     cancel: (run_id: string, reason = 'cancelled by request') => stopRun(run_id, 'cancel', reason),
     interrupt: (run_id: string, reason = 'interrupted by request') => stopRun(run_id, 'interrupt', reason),
 
-    async steer(run_id: string, input: Json): Promise<Stopped> {
+    async steer(run_id: string, input: Json): Promise<RecordOf<Stopped>> {
       const { session_id } = await find(run_id)
       const steered = await steer(engine, session_id, run_id, input)
       engine.wake(session_id, run_id)
       return steered
     },
 
-    createSession: (options: NewSession) => createSession(engine, options, null),
+    createSession: (options: RecordOf<NewSession>) => createSession(engine, options, null),
     pause: (session_id: string, reason = 'paused by request') => pause(engine, session_id, reason),
     resumeSession: (session_id: string, reason?: string) => goOn(engine, session_id, 'resume_requested', reason),
     replenish: (session_id: string, budget: Budget, reason?: string) => replenish(engine, session_id, budget, reason),
@@ -234,7 +238,8 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     archiveSession: (session_id: string) => archive(engine, session_id),
     sessions: (query: SessionQuery = {}) => listSessions(runelog, query),
 
-    spawnAgent: (session_id: string, agent: string, how?: Spawn) => spawnAgent(engine, session_id, agent, how),
+    spawnAgent: (session_id: string, agent: string, how?: RecordOf<Spawn>) =>
+      spawnAgent(engine, session_id, agent, how),
     async killAgent(agent_id: string, how?: { reason?: string; force?: boolean }): Promise<void> {
       await killAgent(engine, await sessionOf('agent', agent_id), agent_id, how)
     },
@@ -269,7 +274,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       const recorded = calls.get(opened.call_id ?? '')?.evidence ?? []
       return { ...opened.payload, evidence: withReports(opened.payload, recorded) }
     },
-    graphState: (session_id: string, of?: GraphOf): Promise<GraphState> => readGraph(runelog, session_id, of),
+    graphState: (session_id: string, of?: RecordOf<GraphOf>): Promise<GraphState> => readGraph(runelog, session_id, of),
     listen(listener: (delta: EphemeralDelta) => void): () => void {
       if (typeof listener !== 'function') {
         const problem = 'It is not a function.'

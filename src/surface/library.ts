@@ -1,16 +1,17 @@
 import type { Goals } from '../autonomy/goals/goals.ts'
 import type { Json } from '../kernel/json.ts'
 import type { RunStatus } from '../machines/run.ts'
+import type { GraphOf } from '../observation/graph-state.ts'
 import type { MemoryQuery } from '../observation/memory.ts'
-import type { Budget } from '../observation/session-state.ts'
 import type { Unsettled } from '../observation/unsettled.ts'
 import type { Spawn } from '../runtime/commands/agents.ts'
-import type { GraphOf, ListedSession, SessionQuery } from '../runtime/commands/look.ts'
+import type { ListedSession, SessionQuery } from '../runtime/commands/look.ts'
 import type { Replied, Reply, ReplyOptions, Resumed } from '../runtime/commands/reply.ts'
 import type { Stopped } from '../runtime/commands/session.ts'
 import type { CreatedSession, NewSession, Submission, Submitted } from '../runtime/commands/submit.ts'
 import type { EphemeralDelta } from '../runtime/engine.ts'
 import type { OpenInteraction } from '../runtime/models/open-work.ts'
+import type { BudgetOptions } from '../runtime/options.ts'
 import type { Question } from '../runtime/run/calls.ts'
 import type { RunHandle } from '../runtime/run-handle.ts'
 import type { AbandonedRun } from '../runtime/store.ts'
@@ -45,30 +46,30 @@ export interface RunQuery {
 /** Runs: one job of one agent each. */
 export interface Runs {
   /**
-   * Queues a run and resolves once it is recorded. Without `session_id` it begins a session. The handle has the events
+   * Queues a run and resolves once it is recorded. Without `sessionId` it begins a session. The handle has the events
    * and the result. Refused with `session_over`, `session_suspended` or `session_waits` if the session takes no work,
    * with `agent_unfit` if the agent cannot be set up, and with `key_reused` if the key belongs to another submission.
    */
   start(submission: Submission): Promise<RunHandle & Submitted>
   /** The handle of a run that was started before, perhaps by another process. */
-  get(run_id: string): Promise<RunHandle>
+  get(runId: string): Promise<RunHandle>
   /** Where a run stands: status, result, budget, what it waits for. One that is not public shows no content. */
-  show(run_id: string): Promise<RunCard>
+  show(runId: string): Promise<RunCard>
   /** Runs of all sessions, one page at a time, the run that moved last first. */
   list(query?: RunQuery): Promise<Page<ListedRun>>
   /** Stops a run now and aborts what is under way. `accepted` is false if the run was over before. */
-  cancel(run_id: string, reason?: string): Promise<Stopped>
+  cancel(runId: string, reason?: string): Promise<Stopped>
   /** Stops a run once the effects under way have finished. `accepted` is false if the run was over before. */
-  interrupt(run_id: string, reason?: string): Promise<Stopped>
+  interrupt(runId: string, reason?: string): Promise<Stopped>
   /**
    * Gives a run new input: its turn ends at a safe boundary, and the next turn begins with it. Refused with
    * `transition_refused` if the run is over, and with `input_missing` or `input_unfit`.
    */
-  steer(run_id: string, input: Json): Promise<Stopped>
+  steer(runId: string, input: Json): Promise<Stopped>
   /** What was done to the contracts of a run, oldest first. */
-  trace(run_id: string): Promise<readonly ExecutionStep[]>
+  trace(runId: string): Promise<readonly ExecutionStep[]>
   /** The conversation of a run so far (FCMP), by the number of its events. */
-  fcmp(run_id: string): Promise<readonly FcmpEvent[]>
+  fcmp(runId: string): Promise<readonly FcmpEvent[]>
   /** Runs that are running and that no process has. A process that works takes them itself, and the list is empty. */
   abandoned(): Promise<readonly AbandonedRun[]>
   /** Calls back with text of every run that is not recorded yet. Returns the function that unsubscribes. */
@@ -78,40 +79,40 @@ export interface Runs {
 /** Sessions: one log each, with its agents, runs, goals and plans. */
 export interface Sessions {
   /**
-   * Begins a session with its root agent ready. Nothing runs before its first run. `is_repeated` says that the same
+   * Begins a session with its root agent ready. Nothing runs before its first run. `isRepeated` says that the same
    * idempotency key created it before. Refused with `agent_unfit`, and with `key_reused`.
    */
   create(session: NewSession): Promise<CreatedSession>
   /** All sessions, also archived ones. The session that changed its state last comes last, or first with `backward`. */
   list(query?: SessionQuery): Promise<readonly ListedSession[]>
   /** What a session is doing, what it waits for, and every machine in it that is not over. */
-  get(session_id: string): Promise<SessionCard>
+  get(sessionId: string): Promise<SessionCard>
   /** Lets no new turn begin. What is under way finishes. Refused with `transition_refused` if it is not active. */
-  pause(session_id: string, reason?: string): Promise<void>
+  pause(sessionId: string, reason?: string): Promise<void>
   /** Resumes a paused session. Refused with `suspended_otherwise` if its budget or its errors suspended it. */
-  resume(session_id: string, reason?: string): Promise<void>
+  resume(sessionId: string, reason?: string): Promise<void>
   /** Brings back a session that its errors suspended. Refused with `suspended_otherwise` if something else did. */
-  reset(session_id: string, reason?: string): Promise<void>
+  reset(sessionId: string, reason?: string): Promise<void>
   /**
    * Brings back a session that used up its budget, with new limits, counted from its beginning. A limit that is left out
    * stays. Refused with `budget_too_small`, and with `suspended_otherwise` if something else suspended it.
    */
-  replenish(session_id: string, budget: Budget, reason?: string): Promise<void>
+  replenish(sessionId: string, budget: BudgetOptions, reason?: string): Promise<void>
   /** Cancels open runs, terminates the agents and seals the log. Waits until no worker holds a run of the session. */
-  close(session_id: string, reason?: string): Promise<void>
+  close(sessionId: string, reason?: string): Promise<void>
   /** Moves the log of a closed session to cold storage, where it stays readable. Refused if the session is not closed. */
-  archive(session_id: string): Promise<void>
+  archive(sessionId: string): Promise<void>
   /**
    * Erases the content of one rune from the store, from caches and from what models will see. The chain still verifies.
    * `principal` signs for it. Refused with `content_in_use`, `session_busy` or `not_redactable`.
    */
-  redact(session_id: string, event_id: number, reason: string, principal?: string): Promise<void>
+  redact(sessionId: string, eventId: number, reason: string, principal?: string): Promise<void>
   /** What the agents of a session remember of what they did, oldest first. */
-  memory(session_id: string, query?: MemoryQuery): Promise<readonly MemoryFact[]>
+  memory(sessionId: string, query?: MemoryQuery): Promise<readonly MemoryFact[]>
   /** All contracts of a session and all their moves, by time. Refused with `not_found` if it has none. */
-  timeline(session_id: string): Promise<ExecutionTimeline>
+  timeline(sessionId: string): Promise<ExecutionTimeline>
   /** Where the reasoning of a session or of one agent stands, now or after an earlier event. */
-  graphState(session_id: string, of?: GraphOf): Promise<GraphState>
+  graphState(sessionId: string, of?: GraphOf): Promise<GraphState>
 }
 
 /** What a person decides about an action. */
@@ -143,17 +144,17 @@ export interface Inbox {
   /** Every open question, oldest first. */
   list(): Promise<readonly OpenInteraction[]>
   /** A question with everything to see before a reply, and what became of it. The prompt is verbatim. */
-  get(interaction_id: string): Promise<InteractionCard & Question>
+  get(interactionId: string): Promise<InteractionCard & Question>
   /** Allows exactly the action that the question shows. */
-  approve(interaction_id: string, approval?: Approval): Promise<Replied>
+  approve(interactionId: string, approval?: Approval): Promise<Replied>
   /** Refuses the action. */
-  deny(interaction_id: string, denial?: Denial): Promise<Replied>
+  deny(interactionId: string, denial?: Denial): Promise<Replied>
   /** Answers a form with `{ action, data }`, a question with `{ answer }`, or whatever else its request describes. */
-  answer(interaction_id: string, answer: Json, options?: ReplyOptions): Promise<Replied>
+  answer(interactionId: string, answer: Json, options?: ReplyOptions): Promise<Replied>
   /** Resolves an unknown outcome. Refused with `too_early` while the worker that began the action may still act. */
-  settle(interaction_id: string, settlement: Settlement): Promise<Replied>
+  settle(interactionId: string, settlement: Settlement): Promise<Replied>
   /** Replies to a question of any kind with the recorded form of the reply. */
-  reply(interaction_id: string, reply: Reply): Promise<Replied>
+  reply(interactionId: string, reply: Reply): Promise<Replied>
   /**
    * Calls of abandoned runs whose outcome is unknown. They become questions, unless a probe answers, when a process that
    * works takes their run.
@@ -172,24 +173,24 @@ export interface Kill {
 export interface Agents {
   /** The configured agents. */
   list(): readonly AgentCard[]
-  /** Lets another agent join a session. With `parent_id` it works for that agent and ends with it. */
-  spawn(session_id: string, agent: string, how?: Spawn): Promise<{ readonly agent_id: string }>
+  /** Lets another agent join a session. With `parentId` it works for that agent and ends with it. */
+  spawn(sessionId: string, agent: string, how?: Spawn): Promise<{ readonly agentId: string }>
   /** Terminates an agent and those that work for it. Refused with `agent_busy` during a turn, unless by force. */
-  kill(agent_id: string, how?: Kill): Promise<void>
+  kill(agentId: string, how?: Kill): Promise<void>
 }
 
 /** Executions: the contract of each call that acts on the world. */
 export interface Executions {
   /** Where one contract stands. */
-  snapshot(execution_id: string): Promise<OneSnapshot>
+  snapshot(executionId: string): Promise<OneSnapshot>
   /** What one contract did to the world, as reasoning sees it. */
-  consequence(execution_id: string): Promise<ConsequenceView>
+  consequence(executionId: string): Promise<ConsequenceView>
   /** Every move of one contract, oldest first. */
-  transitions(execution_id: string): Promise<readonly TransitionRecord[]>
+  transitions(executionId: string): Promise<readonly TransitionRecord[]>
   /** Replies to the question that a contract waits for. Refused with `transition_refused` if it does not wait. */
-  resume(execution_id: string, reply: Reply): Promise<Resumed>
+  resume(executionId: string, reply: Reply): Promise<Resumed>
   /** Lets a completed irreversible action happen once more. Refused with `not_repeatable` for every other one. */
-  allowAgain(execution_id: string, allowed_by?: string): Promise<void>
+  allowAgain(executionId: string, allowedBy?: string): Promise<void>
 }
 
 /** What operations ask of a process that works. */

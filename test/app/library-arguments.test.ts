@@ -58,7 +58,7 @@ function functionsOf(sw: Statewright): [string, (...args: unknown[]) => unknown]
 test('library: every function refuses every wrong value with a fault, in each place', async () => {
   // GIVEN a session and a run that every function can be asked about
   const { sw } = await opened()
-  const { session_id, run_id } = await sw.runs.start({ agent: 'main', input: 'Go.' })
+  const { sessionId, runId } = await sw.runs.start({ agent: 'main', input: 'Go.' })
   await sw.idle()
 
   // WHEN each function gets each wrong value in each of its first three places
@@ -66,7 +66,7 @@ test('library: every function refuses every wrong value with a fault, in each pl
   let refused = 0
   for (const [name, ask] of functionsOf(sw))
     for (const [kind, value] of Object.entries(hostile))
-      for (const args of [[value], [session_id, value], [run_id, value], [session_id, 'main', value]])
+      for (const args of [[value], [sessionId, value], [runId, value], [sessionId, 'main', value]])
         try {
           const answer = ask(...args)
           if (name !== 'goals.watch') await answer
@@ -82,11 +82,11 @@ test('library: every function refuses every wrong value with a fault, in each pl
 
 test('library: a misspelled field of a submission is refused, and the refusal lists those that exist', async () => {
   const { sw } = await opened()
-  const submission = { agent: 'main', input: 'Go.', sesion_id: 'ses_1' }
+  const submission = { agent: 'main', input: 'Go.', sesionId: 'ses_1' }
   await expect(sw.runs.start(submission)).rejects.toMatchObject({
     code: 'bad_request',
     message: expect.stringMatching(
-      /^runs.start .*submission\/sesion_id: Unknown field "sesion_id"\. Did you mean "session_id"\? Known fields: agent, /,
+      /^runs.start .*submission\/sesionId: Unknown field "sesionId"\. Did you mean "sessionId"\? Known fields: agent, /,
     ),
   })
   expect(await sw.sessions.list()).toEqual([])
@@ -95,13 +95,13 @@ test('library: a misspelled field of a submission is refused, and the refusal li
 test('library: budgets and keys of submissions, sessions and agents are checked before anything is recorded', async () => {
   const { sw } = await opened()
   const wrong: readonly object[] = [
-    ...['abc', 0, [], null, { tool_calls: '5' }, { tool_calls: -1 }, { tokens: 1.5 }, { toolcalls: 1 }].flatMap(
-      (budget) => [{ budget }, { session_budget: budget }],
+    ...['abc', 0, [], null, { toolCalls: '5' }, { toolCalls: -1 }, { tokens: 1.5 }, { toolcalls: 1 }].flatMap(
+      (budget) => [{ budget }, { sessionBudget: budget }],
     ),
-    ...[{}, ['k'], 5, '', null].map((idempotency_key) => ({ idempotency_key })),
+    ...[{}, ['k'], 5, '', null].map((idempotencyKey) => ({ idempotencyKey })),
     { mode: 'bogus' },
-    { interactive_require_user_reply: 'no' },
-    { agent_id: [] },
+    { interactiveRequireUserReply: 'no' },
+    { agentId: [] },
   ]
   for (const more of wrong)
     await expect(
@@ -110,8 +110,8 @@ test('library: budgets and keys of submissions, sessions and agents are checked 
     ).rejects.toMatchObject({
       code: 'bad_request',
     })
-  for (const session_budget of ['abc', { tokens: -1 }])
-    await expect(sw.sessions.create({ agent: 'main', session_budget } as never)).rejects.toMatchObject({
+  for (const sessionBudget of ['abc', { tokens: -1 }])
+    await expect(sw.sessions.create({ agent: 'main', sessionBudget } as never)).rejects.toMatchObject({
       code: 'bad_request',
     })
   expect(await sw.sessions.list()).toEqual([])
@@ -119,11 +119,11 @@ test('library: budgets and keys of submissions, sessions and agents are checked 
 
 test('library: an empty reason is taken, as over HTTP', async () => {
   const { sw } = await opened()
-  const { session_id } = await sw.sessions.create({ agent: 'main' })
-  await sw.runs.start({ agent: 'main', input: 'Go.', session_id })
+  const { sessionId } = await sw.sessions.create({ agent: 'main' })
+  await sw.runs.start({ agent: 'main', input: 'Go.', sessionId })
   await sw.idle()
-  await sw.sessions.pause(session_id, '')
-  expect((await sw.sessions.list())[0]).toMatchObject({ session_id, state: 'paused' })
+  await sw.sessions.pause(sessionId, '')
+  expect((await sw.sessions.list())[0]).toMatchObject({ session_id: sessionId, state: 'paused' })
 })
 
 test('library: a getter is read once, so that what was checked is what is used', async () => {

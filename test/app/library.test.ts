@@ -50,7 +50,7 @@ test('inbox: approve needs the digest of what cannot be undone, and lets exactly
   await expect(sw.inbox.approve(id)).rejects.toMatchObject({ code: 'reply_unfit' })
   await expect(sw.inbox.approve(id, { digest: null })).rejects.toMatchObject({ code: 'reply_unfit' })
   const { digest } = await sw.inbox.get(id)
-  expect(await sw.inbox.approve(id, { digest, replied_by: 'ann' })).toMatchObject({ interaction_id: id })
+  expect(await sw.inbox.approve(id, { digest, repliedBy: 'ann' })).toMatchObject({ interactionId: id })
   expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
   await expect(sw.inbox.deny(id)).rejects.toMatchObject({ code: 'interaction_closed', details: { by: 'ann' } })
 })
@@ -59,25 +59,25 @@ test('inbox: deny tells the agent why, and the action does not happen', async ()
   const { sw, run, id } = await opened(refund, say('Then not.'))
   await sw.inbox.deny(id, { reason: 'It is too much.' })
   expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Then not.' })
-  const answered = (await sw.runelog.read(run.session_id)).find((rune) => rune.kind === 'interaction.answered')
+  const answered = (await sw.runelog.read(run.sessionId)).find((rune) => rune.kind === 'interaction.answered')
   expect(answered?.payload).toMatchObject({ reply: { decision: 'deny', reason: 'It is too much.' } })
 })
 
 test('inbox: answer fills in a form; a repeated answer with the same key is accepted and does nothing more', async () => {
   const { sw, run, id } = await opened(ask({ title: 'Size', fields: [{ name: 'size' }] }), say('Thanks.'))
   const answer = { action: 'approve', data: { size: 'L' } }
-  const options = { idempotency_key: 'k1' }
-  expect(await sw.inbox.answer(id, answer, options)).toMatchObject({ is_repeated: false })
+  const options = { idempotencyKey: 'k1' }
+  expect(await sw.inbox.answer(id, answer, options)).toMatchObject({ isRepeated: false })
   expect(await run.result()).toMatchObject({ result: 'Thanks.' })
-  expect(await sw.inbox.answer(id, answer, options)).toMatchObject({ is_repeated: true })
+  expect(await sw.inbox.answer(id, answer, options)).toMatchObject({ isRepeated: true })
 })
 
 test('inbox: settle resolves an unknown outcome, and refuses an outcome that it does not know', async () => {
   const { sw, run, id } = await opened(call('payments.lose', {}), say('It is done.'))
   await expect(sw.inbox.settle(id, { outcome: 'perhaps' as 'leave' })).rejects.toMatchObject({ code: 'bad_request' })
-  await sw.inbox.settle(id, { outcome: 'happened', result: { receipt: '4711' }, replied_by: 'ann' })
+  await sw.inbox.settle(id, { outcome: 'happened', result: { receipt: '4711' }, repliedBy: 'ann' })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
-  const [step] = (await sw.sessions.timeline(run.session_id)).contracts
+  const [step] = (await sw.sessions.timeline(run.sessionId)).contracts
   expect(await sw.executions.consequence(step?.execution_id ?? '')).toMatchObject({
     consequence_label: 'SUCCESS',
     result: { receipt: '4711' },
@@ -89,21 +89,30 @@ test('observation: the methods show what the functions make of the runes', async
   const { sw, clock, run, id } = await opened(refund, say('Done.'))
   await sw.inbox.approve(id, { digest: (await sw.inbox.get(id)).digest })
   await run.result()
-  const { session_id, run_id } = run
-  const runes = await sw.runelog.read(session_id)
+  const { sessionId, runId } = run
+  const runes = await sw.runelog.read(sessionId)
   const [[execution_id, history] = [], none] = [...contractHistories(runes)]
   if (execution_id === undefined || history === undefined) throw new Error('There is no contract.')
   expect(none).toBeUndefined()
 
   // THEN each method answers as its function does
-  expect(await sw.sessions.timeline(session_id)).toEqual(executionTimeline(session_id, runes, clock.now()))
+  expect(await sw.sessions.timeline(sessionId)).toEqual(executionTimeline(sessionId, runes, clock.now()))
   expect(await sw.executions.consequence(execution_id)).toEqual(consequenceView(history))
-  expect(await sw.runs.trace(run_id)).toEqual(executionTrace(runes))
-  expect(await sw.runs.fcmp(run_id)).toEqual(fcmpStream(runes, run_id))
+  expect(await sw.runs.trace(runId)).toEqual(executionTrace(runes))
+  expect(await sw.runs.fcmp(runId)).toEqual(fcmpStream(runes, runId))
   expect(await sw.executions.snapshot(execution_id)).toMatchObject({ current_status: 'completed', abandoned: null })
   expect(await sw.executions.transitions(execution_id)).toEqual(transitionRecords(history))
-  expect(await sw.runs.show(run_id)).toMatchObject({ run_id, session_id, status: 'succeeded', is_terminal: true })
-  expect(await sw.sessions.get(session_id)).toMatchObject({ session_id, state: 'active', runs: [{ run_id }] })
+  expect(await sw.runs.show(runId)).toMatchObject({
+    run_id: runId,
+    session_id: sessionId,
+    status: 'succeeded',
+    is_terminal: true,
+  })
+  expect(await sw.sessions.get(sessionId)).toMatchObject({
+    session_id: sessionId,
+    state: 'active',
+    runs: [{ run_id: runId }],
+  })
 
   // AND what does not exist is not found
   await expect(sw.runs.show('run_none')).rejects.toMatchObject({ code: 'not_found' })
@@ -118,6 +127,6 @@ test('runs: list has the run that moved last first, page by page, by status', as
   expect(page.items).toHaveLength(1)
   const rest = await sw.runs.list({ cursor: page.next_cursor ?? '' })
   const ids = [...page.items, ...rest.items].map(({ run_id }) => run_id)
-  expect(ids.sort()).toEqual([run.run_id, second.run_id].sort())
+  expect(ids.sort()).toEqual([run.runId, second.runId].sort())
   expect(await sw.runs.list({ status: 'failed' })).toEqual({ items: [], next_cursor: null })
 })

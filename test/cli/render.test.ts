@@ -95,14 +95,14 @@ test('render: ids are cut where they still differ, and never below twelve charac
 /** A whole run with an approval, as it was recorded. */
 async function refunded(): Promise<readonly Rune[]> {
   const world = await createWorld({ agents: { support: supportAgent([refund, say('Done,\nindeed.')]) } })
-  const { session_id, result } = await world.sw.runs.start({ agent: 'support', input: 'Refund 42' })
-  const asked = await world.until(session_id, (rune) => rune.kind === 'run.moved' && rune.to === 'waiting_user')
+  const { sessionId, result } = await world.sw.runs.start({ agent: 'support', input: 'Refund 42' })
+  const asked = await world.until(sessionId, (rune) => rune.kind === 'run.moved' && rune.to === 'waiting_user')
   await world.hand.advance(5_000)
   const [open] = await world.sw.inbox.list()
-  await world.sw.inbox.reply(open?.interaction_id ?? '', { reply: { decision: 'approve' }, replied_by: 'ann' })
+  await world.sw.inbox.reply(open?.interaction_id ?? '', { reply: { decision: 'approve' }, repliedBy: 'ann' })
   await result()
   expect(asked.to).toBe('waiting_user')
-  const runes = await world.runes(session_id)
+  const runes = await world.runes(sessionId)
   await world.end()
   return runes
 }

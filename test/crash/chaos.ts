@@ -95,16 +95,16 @@ async function submit({ sw, outside, roles, dice, reached }: Chaos) {
   // Asked for and not acknowledged, it is not asked for again: a twin would be a client's mistake.
   if (attempted.get(outside)?.has(role.tag)) return
   attempted.set(outside, (attempted.get(outside) ?? new Set()).add(role.tag))
-  const { session_id, run_id } = await sw.runs.start({
+  const { sessionId, runId } = await sw.runs.start({
     agent: 'clerk',
     input: role.tag,
     ...(role.mode === undefined ? {} : { mode: role.mode }),
-    interactive_require_user_reply: role.silent !== true,
-    ...(joined === undefined ? {} : { session_id: joined.session_id }),
-    ...(dice.once(8) ? { budget: { tool_calls: dice.below(5) } } : {}),
-    ...(joined === undefined && dice.once(8) ? { session_budget: { tool_calls: 1 + dice.below(4) } } : {}),
+    interactiveRequireUserReply: role.silent !== true,
+    ...(joined === undefined ? {} : { sessionId: joined.session_id }),
+    ...(dice.once(8) ? { budget: { toolCalls: dice.below(5) } } : {}),
+    ...(joined === undefined && dice.once(8) ? { sessionBudget: { toolCalls: 1 + dice.below(4) } } : {}),
   })
-  await outside.note({ told: 'submitted', tag: role.tag, session_id, run_id })
+  await outside.note({ told: 'submitted', tag: role.tag, session_id: sessionId, run_id: runId })
   reached('submitted')
 }
 

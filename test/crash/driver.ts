@@ -61,14 +61,14 @@ async function submitMissing({ sw, outside }: Stage, roles: readonly Role[]): Pr
     if (known.has(role.tag)) continue
     const session_id = role.with === undefined ? undefined : known.get(role.with)?.session_id
     // An earlier life may have been asked and have died before it could answer.
-    const { session_id: into, run_id } =
+    const { sessionId: into, runId: run_id } =
       (await findRun(sw, role.tag)) ??
       (await sw.runs.start({
         agent: 'clerk',
         input: role.tag,
         ...(role.mode === undefined ? {} : { mode: role.mode }),
-        interactive_require_user_reply: role.silent !== true,
-        ...(session_id === undefined ? {} : { session_id }),
+        interactiveRequireUserReply: role.silent !== true,
+        ...(session_id === undefined ? {} : { sessionId: session_id }),
       }))
     await outside.note({ told: 'submitted', tag: role.tag, session_id: into, run_id })
     acted = true
@@ -81,7 +81,8 @@ async function findRun({ runelog }: Statewright, tag: string) {
   const sessions = new Set(rows.map((row) => (row.value as { session_id: string }).session_id))
   for (const session_id of sessions)
     for (const rune of await runelog.read(session_id))
-      if (rune.kind === 'run.submitted' && rune.payload.input === tag) return { session_id, run_id: rune.run_id ?? '' }
+      if (rune.kind === 'run.submitted' && rune.payload.input === tag)
+        return { sessionId: session_id, runId: rune.run_id ?? '' }
   return undefined
 }
 
@@ -137,7 +138,7 @@ async function answerInbox({ sw, outside }: Stage, roles: readonly Role[]): Prom
     if (isSilent && open.interaction_kind !== 'settlement') continue
     if (notes.some((n) => n.told === 'replied' && n.interaction_id === interaction_id)) continue
     const reply = await replyTo(sw, outside, open)
-    await sw.inbox.reply(interaction_id, { reply, idempotency_key: interaction_id })
+    await sw.inbox.reply(interaction_id, { reply, idempotencyKey: interaction_id })
     await outside.note({ told: 'replied', interaction_id, reply })
     acted = true
   }

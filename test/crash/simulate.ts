@@ -153,7 +153,7 @@ async function goOn(sw: Statewright) {
     if (state === 'paused') await sw.sessions.resume(row.key)
     if (state !== 'suspended') continue
     for (const bringBack of [
-      () => sw.sessions.replenish(row.key, { tool_calls: 1_000 }),
+      () => sw.sessions.replenish(row.key, { toolCalls: 1_000 }),
       () => sw.sessions.reset(row.key),
     ])
       await bringBack().catch((error) => {

@@ -17,7 +17,7 @@ for (const store of fastStores)
       },
       async ({ run, question, kill, reply, status }, { refund }) => {
         // GIVEN a run that waits for a person. `run` returns when nothing moves by itself any more; nothing sleeps.
-        const { run_id } = await run()
+        const { runId } = await run()
         const { interaction_id } = await question()
         expect(refund.ran).toEqual([])
 
@@ -27,7 +27,7 @@ for (const store of fastStores)
 
         // THEN the action was started once
         expect(refund.ran).toEqual([{ order: '42', cents: 500 }])
-        expect(await status(run_id)).toBe('succeeded')
+        expect(await status(runId)).toBe('succeeded')
         // Afterwards `on` audits each log, verifies its chain, checks the FCMP streams, rebuilds the read models, and
         // fails if a warning came that the props do not name.
       },

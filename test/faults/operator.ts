@@ -56,14 +56,14 @@ export async function startOperator(url: string, bank: Awaited<ReturnType<typeof
     const begun = performance.now()
     for (;;) {
       try {
-        const { run_id, session_id } = await sw.runs.start({
+        const { runId, sessionId } = await sw.runs.start({
           agent: kind,
           input,
-          idempotency_key: `order-${order}-${kind}`,
+          idempotencyKey: `order-${order}-${kind}`,
         })
         const now = performance.now()
         slowest_submit_ms = Math.max(slowest_submit_ms, now - begun)
-        jobs.set(run_id, { run_id, session_id, kind, order, state: 'queued', grew_at: now, length: 0 })
+        jobs.set(runId, { run_id: runId, session_id: sessionId, kind, order, state: 'queued', grew_at: now, length: 0 })
         return
       } catch (error) {
         count(error)

@@ -244,10 +244,10 @@ export async function liveThrough(seed: number, count: number): Promise<readonly
       agent: 'main',
       input: given.join(' '),
       mode: chance() < 0.1 ? 'auto' : 'interactive',
-      interactive_require_user_reply: chance() < 0.4,
+      interactiveRequireUserReply: chance() < 0.4,
     })
-    const reader = read(run.run_id)
-    if (chance() < 0.1) await trying(world.sw.runs.cancel(run.run_id, 'too late'))
+    const reader = read(run.runId)
+    if (chance() < 0.1) await trying(world.sw.runs.cancel(run.runId, 'too late'))
     return { ...run, given, reader }
   }
   const runs: Awaited<ReturnType<typeof begin>>[] = []
@@ -256,7 +256,7 @@ export async function liveThrough(seed: number, count: number): Promise<readonly
   const statusOf = async (run_id: string) => (await opened.runelog.row(subjects, run_id))?.value.state ?? ''
   let living: readonly (typeof runs)[number][] = runs
   const open = async () => {
-    const all = await Promise.all(living.map(async (run) => ({ run, status: await statusOf(run.run_id) })))
+    const all = await Promise.all(living.map(async (run) => ({ run, status: await statusOf(run.runId) })))
     living = all.filter(({ status }) => !isTerminal(runMachine, status)).map(({ run }) => run)
     return living
   }
@@ -303,11 +303,11 @@ export async function liveThrough(seed: number, count: number): Promise<readonly
     [3, () => hand.advance(2_000)],
     [2, () => hand.advance(reply_timeout_ms)],
     [3, async () => tools.letGo()],
-    [2, onOne((run) => world.sw.runs.cancel(run.run_id, 'enough'))],
-    [1, onOne((run) => world.sw.runs.interrupt(run.run_id, 'stop'))],
-    [1, onOne((run) => world.sw.runs.steer(run.run_id, 'says'))],
-    [2, onOne((run) => world.sw.sessions.reset(run.session_id))],
-    [1, onOne((run) => world.sw.sessions.close(run.session_id))],
+    [2, onOne((run) => world.sw.runs.cancel(run.runId, 'enough'))],
+    [1, onOne((run) => world.sw.runs.interrupt(run.runId, 'stop'))],
+    [1, onOne((run) => world.sw.runs.steer(run.runId, 'says'))],
+    [2, onOne((run) => world.sw.sessions.reset(run.sessionId))],
+    [1, onOne((run) => world.sw.sessions.close(run.sessionId))],
     // It is killed where it stands.
     [
       2,
@@ -334,8 +334,8 @@ export async function liveThrough(seed: number, count: number): Promise<readonly
     await quiet()
   }
   for (const run of await open()) {
-    await trying(world.sw.sessions.resume(run.session_id))
-    await trying(world.sw.runs.cancel(run.run_id, 'the end'))
+    await trying(world.sw.sessions.resume(run.sessionId))
+    await trying(world.sw.runs.cancel(run.runId, 'the end'))
   }
   tools.letGo()
   await quiet()
@@ -343,10 +343,10 @@ export async function liveThrough(seed: number, count: number): Promise<readonly
   await quiet()
 
   const lived = await Promise.all(
-    runs.map(async ({ run_id, session_id, reader, given }) => {
-      const facts = (await opened.runelog.read(session_id)).flatMap(factsOf)
-      const { items } = (await (await get(`/api/runs/${run_id}/events/history`)).json()) as { items: unknown[] }
-      return { run_id, status: await statusOf(run_id), heard: await reader, history: items, rounds: given, facts }
+    runs.map(async ({ runId, sessionId, reader, given }) => {
+      const facts = (await opened.runelog.read(sessionId)).flatMap(factsOf)
+      const { items } = (await (await get(`/api/runs/${runId}/events/history`)).json()) as { items: unknown[] }
+      return { run_id: runId, status: await statusOf(runId), heard: await reader, history: items, rounds: given, facts }
     }),
   )
   unwatch()

@@ -44,44 +44,44 @@ test('F-22 FCMP: a reply that is accepted while the run is queued closes its que
   await world.sw.idle()
   const [one = '', two = ''] = (await world.sw.inbox.list()).map(({ interaction_id }) => interaction_id)
   // No worker takes the run between the two replies.
-  await world.sw.sessions.pause(run.session_id, 'wait')
+  await world.sw.sessions.pause(run.sessionId, 'wait')
   await world.sw.inbox.reply(one, { reply: size })
   await world.sw.inbox.reply(two, { reply: size })
-  expect((await shapes(run.run_id)).slice(-3)).toEqual([
+  expect((await shapes(run.runId)).slice(-3)).toEqual([
     `interaction.reply.accepted ${one} user_reply`,
     'waiting_user → queued',
     `interaction.reply.accepted ${two} user_reply`,
   ])
-  await world.sw.sessions.resume(run.session_id)
+  await world.sw.sessions.resume(run.sessionId)
   await run.result()
-  expect(checkFcmp(await told(run.run_id), { run_id: run.run_id, status: 'succeeded' })).toEqual([])
+  expect(checkFcmp(await told(run.runId), { run_id: run.runId, status: 'succeeded' })).toEqual([])
 })
 
 test('F-22 FCMP: a question that a tool asks at work is opened in the stream, and its answer closes it', async () => {
   const { world, told, shapes } = await open([call('shop.order'), say('Done.')], { tools: [asksAtWork] })
   const run = await world.sw.runs.start({ agent: 'main', input: 'go' })
-  const { interaction_id = '' } = await world.until(run.session_id, (rune) => rune.kind === 'interaction.opened')
-  expect((await shapes(run.run_id)).at(-1)).toBe(`user.input.required ${interaction_id}`)
+  const { interaction_id = '' } = await world.until(run.sessionId, (rune) => rune.kind === 'interaction.opened')
+  expect((await shapes(run.runId)).at(-1)).toBe(`user.input.required ${interaction_id}`)
   await world.sw.inbox.reply(interaction_id, { reply: size })
   await run.result()
-  expect(await shapes(run.run_id)).toEqual([
+  expect(await shapes(run.runId)).toEqual([
     'queued → running',
     `user.input.required ${interaction_id}`,
     `interaction.reply.accepted ${interaction_id} user_reply`,
     'assistant.message.final',
     'running → succeeded',
   ])
-  expect(checkFcmp(await told(run.run_id), { run_id: run.run_id, status: 'succeeded' })).toEqual([])
+  expect(checkFcmp(await told(run.runId), { run_id: run.runId, status: 'succeeded' })).toEqual([])
 })
 
 test('F-22 FCMP: the timeout of a question asked at work closes it in the stream', async () => {
   const { world, told, shapes } = await open([call('shop.order'), say('Done.')], { tools: [asksAtWork] })
-  const run = await world.sw.runs.start({ agent: 'main', input: 'go', interactive_require_user_reply: false })
-  const { interaction_id } = await world.until(run.session_id, (rune) => rune.kind === 'interaction.opened')
+  const run = await world.sw.runs.start({ agent: 'main', input: 'go', interactiveRequireUserReply: false })
+  const { interaction_id } = await world.until(run.sessionId, (rune) => rune.kind === 'interaction.opened')
   await world.hand.advance(15 * 60_000)
   await run.result()
-  expect(await shapes(run.run_id)).toContain(`interaction.auto_decide.timeout ${interaction_id} auto_decide_timeout`)
-  expect(checkFcmp(await told(run.run_id), { run_id: run.run_id, status: 'succeeded' })).toEqual([])
+  expect(await shapes(run.runId)).toContain(`interaction.auto_decide.timeout ${interaction_id} auto_decide_timeout`)
+  expect(checkFcmp(await told(run.runId), { run_id: run.runId, status: 'succeeded' })).toEqual([])
 })
 
 test('F-22 FCMP: a question that a tool does not wait for is closed as withdrawn', async () => {
@@ -98,15 +98,15 @@ test('F-22 FCMP: a question that a tool does not wait for is closed as withdrawn
   const { world, told, shapes } = await open([call('shop.order'), say('Done.')], { tools: [hasty] })
   const run = await world.sw.runs.start({ agent: 'main', input: 'go' })
   await run.result()
-  const { interaction_id } = await world.until(run.session_id, (rune) => rune.kind === 'interaction.opened')
-  expect(await shapes(run.run_id)).toEqual([
+  const { interaction_id } = await world.until(run.sessionId, (rune) => rune.kind === 'interaction.opened')
+  expect(await shapes(run.runId)).toEqual([
     'queued → running',
     `user.input.required ${interaction_id}`,
     `interaction.closed ${interaction_id} withdrawn`,
     'assistant.message.final',
     'running → succeeded',
   ])
-  expect(checkFcmp(await told(run.run_id), { run_id: run.run_id, status: 'succeeded' })).toEqual([])
+  expect(checkFcmp(await told(run.runId), { run_id: run.runId, status: 'succeeded' })).toEqual([])
 })
 
 test('F-22 FCMP: a cancel closes every open question before the run ends', async () => {
@@ -115,13 +115,13 @@ test('F-22 FCMP: a cancel closes every open question before the run ends', async
   await world.sw.idle()
   const asked = (await world.sw.inbox.list()).map(({ interaction_id }) => interaction_id)
   await run.cancel('enough')
-  expect((await shapes(run.run_id)).slice(-3)).toEqual([
+  expect((await shapes(run.runId)).slice(-3)).toEqual([
     ...asked.map((id) => `interaction.closed ${id} withdrawn`),
     'waiting_user → canceled',
   ])
-  const closed = (await told(run.run_id)).at(-2)
+  const closed = (await told(run.runId)).at(-2)
   expect(closed).toMatchObject({ data: { reason: 'enough', closed_at: closed?.ts } })
-  expect(checkFcmp(await told(run.run_id), { run_id: run.run_id, status: 'canceled' })).toEqual([])
+  expect(checkFcmp(await told(run.runId), { run_id: run.runId, status: 'canceled' })).toEqual([])
 })
 
 test('F-22 FCMP: a question that outlives its run is closed in the stream and stays in the inbox', async () => {
@@ -139,19 +139,19 @@ test('F-22 FCMP: a question that outlives its run is closed in the stream and st
   await world.sw.idle()
   const [question] = await world.sw.inbox.list()
   await run.cancel('enough')
-  expect((await shapes(run.run_id)).slice(-2)).toEqual([
+  expect((await shapes(run.runId)).slice(-2)).toEqual([
     `interaction.closed ${question?.interaction_id} left_to_inbox`,
     'waiting_user → canceled',
   ])
   expect(await world.sw.inbox.list()).toMatchObject([{ interaction_id: question?.interaction_id }])
-  expect(checkFcmp(await told(run.run_id), { run_id: run.run_id, status: 'canceled' })).toEqual([])
+  expect(checkFcmp(await told(run.runId), { run_id: run.runId, status: 'canceled' })).toEqual([])
 })
 
 test('F-23 FCMP: a run that is cancelled in the queue is in attempt 1, and every event names the engine', async () => {
   const { world, told } = await open([say('Done.')], { maxConcurrentRuns: 0 })
   const run = await world.sw.runs.start({ agent: 'main', input: 'go' })
   await run.cancel('enough')
-  expect(await told(run.run_id)).toMatchObject([
+  expect(await told(run.runId)).toMatchObject([
     { engine: 'main', meta: { attempt: 1 }, data: { to: 'canceled', terminal: { status: 'canceled' } } },
   ])
 })
@@ -160,7 +160,7 @@ test('F-23 FCMP: a model that says nothing leaves no empty text', async () => {
   const { world, told } = await open([say('')])
   const run = await world.sw.runs.start({ agent: 'main', input: 'go' })
   await run.result()
-  const final = (await told(run.run_id)).at(-2)
+  const final = (await told(run.runId)).at(-2)
   expect(final?.type).toBe('assistant.message.final')
   expect(final?.data).not.toHaveProperty('text')
 })
@@ -170,9 +170,9 @@ test('F-23 FCMP: the detail of a warning is a text', async () => {
   const run = await world.sw.runs.start({ agent: 'main', input: 'go' })
   await world.sw.idle()
   const [question] = await world.sw.inbox.list()
-  await world.sw.inbox.reply(question?.interaction_id ?? '', { reply: size, expected_waiting: ['exe_1', 'exe_2'] })
+  await world.sw.inbox.reply(question?.interaction_id ?? '', { reply: size, expectedWaiting: ['exe_1', 'exe_2'] })
   await run.result()
-  const warning = (await told(run.run_id)).find(({ type }) => type === 'diagnostic.warning')
+  const warning = (await told(run.runId)).find(({ type }) => type === 'diagnostic.warning')
   expect(warning?.data).toMatchObject({ code: 'resume_misaligned', detail: expect.stringContaining('exe_1, exe_2') })
-  expect(checkFcmp(await told(run.run_id), { run_id: run.run_id, status: 'succeeded' })).toEqual([])
+  expect(checkFcmp(await told(run.runId), { run_id: run.runId, status: 'succeeded' })).toEqual([])
 })

@@ -27,28 +27,28 @@ test('the views of what the runtime itself writes: asked, approved, done', async
   const model = scriptedModel([call('payments.refund', { order: 42 }), say('Order 42 is refunded.')])
   const world = await createWorld({ agents: { support: agent({ role: 'support', model, tools: [refund] }) } })
   const run = await world.sw.runs.start({ agent: 'support', input: 'Refund order 42', mode: 'interactive' })
-  const { session_id, run_id } = run
+  const { sessionId, runId } = run
 
-  const waits = await world.until(session_id, (rune) => rune.to === 'waiting_user')
-  const waiting = await world.runes(session_id)
+  const waits = await world.until(sessionId, (rune) => rune.to === 'waiting_user')
+  const waiting = await world.runes(sessionId)
   const { interaction_id = '' } = waiting.find((rune) => rune.kind === 'interaction.opened') ?? {}
   expect(graphState(waiting)).toMatchObject({ status: 'suspended', expected_waiting: [expect.any(String)] })
-  expect(runLine(waiting, run_id, waits.at)).toContain(interaction_id)
+  expect(runLine(waiting, runId, waits.at)).toContain(interaction_id)
 
   await world.sw.inbox.reply(interaction_id, { reply: { decision: 'approve' } })
   await run.result()
-  const runes = await world.runes(session_id)
+  const runes = await world.runes(sessionId)
   expect(auditRunes(runes)).toEqual([])
 
-  const stream = fcmpStream(runes, run_id)
-  const status = stateAt(runes).get(run_id)?.state as RunStatus
-  expect(checkFcmp(stream, { run_id, status })).toEqual([])
+  const stream = fcmpStream(runes, runId)
+  const status = stateAt(runes).get(runId)?.state as RunStatus
+  expect(checkFcmp(stream, { run_id: runId, status })).toEqual([])
   expect(stream.at(-2)).toMatchObject({ type: 'assistant.message.final', data: { text: 'Order 42 is refunded.' } })
   expect(stream.find((event) => event.type === 'user.input.required')?.data).toMatchObject({ interaction_id })
 
   const graph = graphState(runes)
-  expect(await world.sw.sessions.graphState(session_id)).toEqual(graph)
-  expect(await world.sw.sessions.graphState(session_id, { at_event_id: waits.event_id })).toEqual(graphState(waiting))
+  expect(await world.sw.sessions.graphState(sessionId)).toEqual(graph)
+  expect(await world.sw.sessions.graphState(sessionId, { atEventId: waits.event_id })).toEqual(graphState(waiting))
   await expect(world.sw.sessions.graphState('ses_none')).rejects.toMatchObject({ code: 'not_found' })
   expect(graph.status).toBe('idle')
   expect(graph.dialogue).toMatchObject([

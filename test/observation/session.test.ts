@@ -68,16 +68,16 @@ describe('graph state', () => {
   test('at an earlier rune it is what it was then', () => {
     const { story } = halfDone()
     const opened = story.runes.findLast((rune) => rune.kind === 'contract.opened')?.event_id as number
-    const graph = graphState(story.runes, { at_event_id: opened })
+    const graph = graphState(story.runes, { atEventId: opened })
     expect(graph).toMatchObject({ event_id: opened, status: 'processing', completed_executions: [] })
     expect(graph.pending_executions.map((e) => e.current_status)).toEqual(['pending', 'pending'])
-    expect(graphState(story.runes, { at_event_id: 0 })).toMatchObject({ event_id: 0, status: 'idle', dialogue: [] })
+    expect(graphState(story.runes, { atEventId: 0 })).toMatchObject({ event_id: 0, status: 'idle', dialogue: [] })
   })
 
   test('another agent has no part in it', () => {
     const { story } = halfDone()
-    expect(graphState(story.runes, { agent_id: 'agt_1' })).toEqual(graphState(story.runes))
-    expect(graphState(story.runes, { agent_id: 'agt_2' })).toMatchObject({
+    expect(graphState(story.runes, { agentId: 'agt_1' })).toEqual(graphState(story.runes))
+    expect(graphState(story.runes, { agentId: 'agt_2' })).toMatchObject({
       status: 'idle',
       dialogue: [],
       completed_executions: [],
@@ -106,7 +106,9 @@ describe('graph state', () => {
     fc.assert(
       fc.property(anyRun, fc.nat(), (story, die) => {
         const at_event_id = die % (story.runes.length + 1)
-        expect(graphState(story.runes, { at_event_id })).toEqual(graphState(story.runes.slice(0, at_event_id)))
+        expect(graphState(story.runes, { atEventId: at_event_id })).toEqual(
+          graphState(story.runes.slice(0, at_event_id)),
+        )
       }),
       { numRuns: runs },
     )

@@ -12,13 +12,13 @@ const house = openHouse()
 scenario('AG-02', 'each rune of an agent is written on its move, with its payload', () =>
   withLibrary(async ({ sw, submit, runes, open }) => {
     // GIVEN a session whose root agent ran a turn
-    const { session_id, run_id } = await submit([say('Done.')])
+    const { sessionId, runId } = await submit([say('Done.')])
     await sw.idle()
-    const { agent_id: parent_id } = await sw.runs.show(run_id)
+    const { agent_id: parent_id } = await sw.runs.show(runId)
     // WHEN another agent works for it, one cannot be set up, and the first is killed
-    const child = await sw.agents.spawn(session_id, 'second', { parent_id, budget: { tool_calls: 3 } })
+    const child = await sw.agents.spawn(sessionId, 'second', { parentId: parent_id, budget: { toolCalls: 3 } })
     open('unfit')
-    await expect(sw.agents.spawn(session_id, 'unfit')).rejects.toMatchObject({ code: 'agent_unfit' })
+    await expect(sw.agents.spawn(sessionId, 'unfit')).rejects.toMatchObject({ code: 'agent_unfit' })
     await sw.agents.kill(parent_id, { reason: 'not needed' })
     // THEN these runes tell it
     const kinds = [
@@ -29,7 +29,7 @@ scenario('AG-02', 'each rune of an agent is written on its move, with its payloa
       'turn.completed',
       'agent.terminated',
     ]
-    const told = (await runes(session_id)).filter(({ kind }) => kinds.includes(kind))
+    const told = (await runes(sessionId)).filter(({ kind }) => kinds.includes(kind))
     expect(told).toMatchObject([
       {
         kind: 'agent.spawning',
@@ -42,9 +42,9 @@ scenario('AG-02', 'each rune of an agent is written on its move, with its payloa
       { kind: 'turn.completed', agent_id: parent_id },
       {
         kind: 'agent.spawning',
-        payload: { agent_id: child.agent_id, role: 'second', parent_id, budget: { tool_calls: 3 } },
+        payload: { agent_id: child.agentId, role: 'second', parent_id, budget: { tool_calls: 3 } },
       },
-      { kind: 'agent.ready', payload: { agent_id: child.agent_id } },
+      { kind: 'agent.ready', payload: { agent_id: child.agentId } },
       { kind: 'agent.spawning', payload: { agent: 'unfit' } },
       { kind: 'agent.failed', from: 'spawning', to: 'failed', payload: { error: 'There is no key for the service.' } },
       {
@@ -54,7 +54,7 @@ scenario('AG-02', 'each rune of an agent is written on its move, with its payloa
         trigger: 'kill',
         payload: { agent_id: parent_id, reason: 'not needed', stats: { tokens: 2, tool_calls: 0 } },
       },
-      { kind: 'agent.terminated', trigger: 'parent_closed', payload: { agent_id: child.agent_id } },
+      { kind: 'agent.terminated', trigger: 'parent_closed', payload: { agent_id: child.agentId } },
     ])
     expect(told).toHaveLength(10)
   }),
@@ -99,21 +99,21 @@ scenario('AG-03', 'an agent that crashes harms neither its parent nor its siblin
       ],
       { agent: 'lead' },
     )
-    const { session_id } = lead
-    const sibling = await submit([call('work', { until: 'go' }), say('Untouched.')], { session_id })
+    const { sessionId } = lead
+    const sibling = await submit([call('work', { until: 'go' }), say('Untouched.')], { sessionId })
     // WHEN one of the children crashes
     arm()
-    const crashed = async () => (await runes(session_id)).filter(({ kind }) => kind === 'agent.terminated')
+    const crashed = async () => (await runes(sessionId)).filter(({ kind }) => kind === 'agent.terminated')
     await expect.poll(async () => (await crashed()).map(({ trigger }) => trigger)).toEqual(['crash'])
     open('go')
     // THEN its parent sees an error of one call, and goes on; the others end as if nothing had been
     expect(await lead.result()).toMatchObject({ status: 'succeeded', result: 'I go on.' })
     expect(await sibling.result()).toMatchObject({ status: 'succeeded', result: 'Untouched.' })
-    const results = (await runes(session_id)).filter(({ kind }) => kind === 'tool.result')
+    const results = (await runes(sessionId)).filter(({ kind }) => kind === 'tool.result')
     const told = results.map(({ payload }) => payload)
     expect(told).toContainEqual(expect.objectContaining({ status: 'error', error: expect.stringContaining('bang') }))
     expect(told).toContainEqual(expect.objectContaining({ status: 'success', output: 'Found.' }))
-    expect(await sw.sessions.list()).toMatchObject([{ session_id, state: 'active' }])
+    expect(await sw.sessions.list()).toMatchObject([{ session_id: sessionId, state: 'active' }])
     expect(warnings.map(({ message }) => message)).toEqual(['an agent crashed'])
   }, agents)
 })

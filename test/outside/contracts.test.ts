@@ -109,7 +109,7 @@ scenario('EC-05', 'a move out of each terminal status is refused with an error, 
 
 scenario('EC-05', 'resume() of the library refuses each terminal status with an error, and the status stays', () =>
   withLibrary(async ({ sw, submit, runes }) => {
-    const { session_id, run_id } = await submit([
+    const { sessionId, runId } = await submit([
       together(call('work', {}), call('work', { broken: 'No.' }), call('work.asked', {})),
       form,
       say('Done.'),
@@ -118,9 +118,9 @@ scenario('EC-05', 'resume() of the library refuses each terminal status with an 
     const [approval] = await sw.inbox.list()
     await sw.inbox.reply(approval?.interaction_id ?? '', { reply: { decision: 'deny' } })
     await sw.idle()
-    await sw.runs.cancel(run_id)
+    await sw.runs.cancel(runId)
     await sw.idle()
-    const moves = (await runes(session_id)).filter((rune) => rune.machine === 'contract')
+    const moves = (await runes(sessionId)).filter((rune) => rune.machine === 'contract')
     const ends = new Map(moves.map((rune) => [rune.subject_id ?? '', rune.to ?? '']))
     expect([...ends.values()].sort()).toEqual([...terminal].sort())
     for (const [execution_id, from] of ends)
@@ -128,7 +128,7 @@ scenario('EC-05', 'resume() of the library refuses each terminal status with an 
         code: 'transition_refused',
         details: { machine: 'contract', from, on: 'resume', refusal: 'terminal' },
       })
-    const after = (await runes(session_id)).filter((rune) => rune.machine === 'contract')
+    const after = (await runes(sessionId)).filter((rune) => rune.machine === 'contract')
     expect(after).toEqual(moves)
   }),
 )

@@ -79,21 +79,21 @@ scenario('GO-02', 'each rune of a plan is written where its table says, with its
     { worker: worker(), critic: critic({ findings: [finding('ta')] }, content) },
     async ({ start, rests, runes, sw }) => {
       // GIVEN a goal whose critic finds something once
-      const { goal_id, session_id } = await start({ tasks: [note('ta'), note('tb', 'ta')], critic: 'critic' })
-      const { state, plan_id } = await rests(goal_id)
+      const { goalId, sessionId } = await start({ tasks: [note('ta'), note('tb', 'ta')], critic: 'critic' })
+      const { state, plan_id } = await rests(goalId)
       expect(state).toBe('goal_met')
       // THEN the log has a rune of every kind in the table, each with what the table says
-      const payloads = async (kind: string) => (await runes(session_id, kind)).map(({ payload }) => payload)
+      const payloads = async (kind: string) => (await runes(sessionId, kind)).map(({ payload }) => payload)
       expect(await payloads('plan.goal_received')).toMatchObject([{ goal_description: 'Two notes' }])
       expect(await payloads('plan.created')).toMatchObject([{ plan_id, tasks: [{ key: 'ta' }, { key: 'tb' }] }])
-      const tasks = (await runes(session_id, 'task.opened')).map(({ task_id }) => task_id)
+      const tasks = (await runes(sessionId, 'task.opened')).map(({ task_id }) => task_id)
       expect(tasks).toHaveLength(3)
       expect(await payloads('plan.updated')).toEqual([
         { plan_id, changes: { change: 'tasks_added', task_ids: tasks.slice(2) } },
       ])
       for (const kind of ['plan.task_assigned', 'plan.task_started', 'plan.task_completed'])
         expect((await payloads(kind)).map(({ task_id }) => task_id)).toEqual(tasks)
-      const agents = (await runes(session_id, 'agent.spawning')).map(({ agent_id }) => agent_id)
+      const agents = (await runes(sessionId, 'agent.spawning')).map(({ agent_id }) => agent_id)
       for (const { agent_id } of await payloads('plan.task_assigned')) expect(agents).toContain(agent_id)
       expect((await payloads('plan.task_completed'))[0]).toMatchObject({
         result: 'ta is done',
@@ -106,8 +106,8 @@ scenario('GO-02', 'each rune of a plan is written where its table says, with its
       expect(await payloads('plan.goal_met')).toMatchObject([{ plan_id, summary: 'All is well.' }])
       // AND one that is given up says why
       const given = await start({ auto: false, tasks: [note('ta')] })
-      await sw.goals.cancel(given.goal_id, 'never mind')
-      expect(await runes(given.session_id, 'plan.stopped')).toMatchObject([{ payload: { reason: 'never mind' } }])
+      await sw.goals.cancel(given.goalId, 'never mind')
+      expect(await runes(given.sessionId, 'plan.stopped')).toMatchObject([{ payload: { reason: 'never mind' } }])
     },
   ),
 )
@@ -125,8 +125,8 @@ scenario(
       { worker: worker(), builder: worker(), planner: planner(...drafts) },
       async ({ start, rests, runes, sw }) => {
         // GIVEN a planner whose first draft the rules deny
-        const { goal_id, session_id } = await start({ auto: false, planner: 'planner' })
-        const planned = await rests(goal_id)
+        const { goalId, sessionId } = await start({ auto: false, planner: 'planner' })
+        const planned = await rests(goalId)
         // THEN its second one waits for a person, with everything in it, and nothing runs
         expect(planned).toMatchObject({
           state: 'planning',
@@ -135,14 +135,14 @@ scenario(
             { task: 'tb', owner: 'builder', priority: 'critical', depends_on: [planned.tasks[0]?.task_id] },
           ],
         })
-        expect(await runes(session_id, 'plan.task_assigned')).toEqual([])
+        expect(await runes(sessionId, 'plan.task_assigned')).toEqual([])
         // WHEN a person rejects it THEN the planner revises it with the reason, and what is approved is what runs
-        await sw.goals.reject(goal_id, { reason: 'one note is enough', replied_by: 'mia' })
-        expect(await rests(goal_id)).toMatchObject({ state: 'planning', tasks: [{ task: 'ta' }] })
-        const told = (await runes(session_id, 'run.submitted')).map(({ payload }) => JSON.stringify(payload.input))
+        await sw.goals.reject(goalId, { reason: 'one note is enough', repliedBy: 'mia' })
+        expect(await rests(goalId)).toMatchObject({ state: 'planning', tasks: [{ task: 'ta' }] })
+        const told = (await runes(sessionId, 'run.submitted')).map(({ payload }) => JSON.stringify(payload.input))
         expect(told.at(-1)).toContain('one note is enough')
-        await sw.goals.approve(goal_id)
-        expect(await rests(goal_id)).toMatchObject({ state: 'goal_met', tasks: [{ task: 'ta', state: 'completed' }] })
+        await sw.goals.approve(goalId)
+        expect(await rests(goalId)).toMatchObject({ state: 'goal_met', tasks: [{ task: 'ta', state: 'completed' }] })
       },
     )
   },
@@ -162,13 +162,13 @@ scenario('GO-04', 'tasks that can run are given to free agents, which work by th
       look('tc', { priority: 'critical' }),
       look('td', { depends_on: ['ta', 'tc'] }),
     ]
-    const { goal_id, session_id } = await start({ tasks, max_parallel: 2 })
+    const { goalId, sessionId } = await start({ tasks, maxParallel: 2 })
     const states = async () =>
-      Object.fromEntries((await sw.goals.show(goal_id)).tasks.map(({ task, state }) => [task, state]))
+      Object.fromEntries((await sw.goals.show(goalId)).tasks.map(({ task, state }) => [task, state]))
     // THEN the urgent one and the oldest are worked on at once, each by an agent of its own
     await expect.poll(() => held.begun()).toBe(2)
     expect(await states()).toEqual({ ta: 'running', tb: 'pending', tc: 'running', td: 'pending' })
-    const given = async () => (await runes(session_id, 'plan.task_assigned')).map(({ payload }) => payload)
+    const given = async () => (await runes(sessionId, 'plan.task_assigned')).map(({ payload }) => payload)
     expect(new Set((await given()).map(({ agent_id }) => agent_id)).size).toBe(2)
     // AND each that ends makes room, and what depends on others waits for all of them
     for (const n of [3, 4]) {
@@ -177,8 +177,8 @@ scenario('GO-04', 'tasks that can run are given to free agents, which work by th
     }
     held.release()
     held.release()
-    expect(await sw.goals.result(goal_id)).toMatchObject({ state: 'goal_met' })
-    const { tasks: done } = await sw.goals.show(goal_id)
+    expect(await sw.goals.result(goalId)).toMatchObject({ state: 'goal_met' })
+    const { tasks: done } = await sw.goals.show(goalId)
     const order = (await given()).map(({ task_id }) => done.find((task) => task.task_id === task_id)?.task)
     expect(order).toEqual(['tc', 'ta', 'tb', 'td'])
     expect(done.map(({ result }) => result)).toEqual(['ta is done', 'tb is done', 'tc is done', 'td is done'])
@@ -191,14 +191,14 @@ scenario('GO-05', 'a critic reviews in writing that stays internal, and causes r
   return working(
     { worker: worker({ ta: right }), critic: critic({ findings: [finding('ta', secret)] }, content) },
     async (stage) => {
-      const { goal_id, session_id } = await stage.start({ tasks: [note('ta')], critic: 'critic' })
+      const { goalId, sessionId } = await stage.start({ tasks: [note('ta')], critic: 'critic' })
       // THEN what was wrong was done again, told of the finding
-      expect(await stage.rests(goal_id)).toMatchObject({
+      expect(await stage.rests(goalId)).toMatchObject({
         state: 'goal_met',
         iterations: 2,
         tasks: [{ result: 'ta is wrong' }, { result: 'ta is right' }],
       })
-      const critiques = await stage.runes(session_id, 'plan.critique')
+      const critiques = await stage.runes(sessionId, 'plan.critique')
       expect(critiques).toMatchObject([
         {
           visibility: 'internal',
@@ -208,10 +208,10 @@ scenario('GO-05', 'a critic reviews in writing that stays internal, and causes r
       ])
       // AND what readers are shown of the session says nothing of it; those who may look do see it
       await stage.sw.close()
-      const events = await runToEnd(['show', session_id, '--events', '--json', '--store', stage.store])
+      const events = await runToEnd(['show', sessionId, '--events', '--json', '--store', stage.store])
       expect(events.out).toContain('ta is wrong')
       expect(events.out).not.toContain(secret)
-      const critique = await runToEnd(['goal', 'critique', goal_id, '--store', stage.store])
+      const critique = await runToEnd(['goal', 'critique', goalId, '--store', stage.store])
       expect(critique.out).toContain(secret)
     },
   )
@@ -225,8 +225,8 @@ scenario('GO-05', 'what no retry can put right causes a new plan', () =>
       critic: critic({ needs_replan: true, findings: [{ ...finding('ta'), task: null }] }, content),
     },
     async ({ start, rests }) => {
-      const { goal_id } = await start({ planner: 'planner', critic: 'critic' })
-      expect(await rests(goal_id)).toMatchObject({ state: 'goal_met', tasks: [{ task: 'tz' }] })
+      const { goalId } = await start({ planner: 'planner', critic: 'critic' })
+      expect(await rests(goalId)).toMatchObject({ state: 'goal_met', tasks: [{ task: 'tz' }] })
     },
   ),
 )
@@ -238,13 +238,13 @@ scenario('GO-06', 'the loop stops when the goal is met, the budget is used up, o
     { worker: worker({ ta: looks, tb: [form, say('tb is done')] }, [held.tool]) },
     async ({ start, rests, sw }) => {
       const met = await start({ tasks: [note('tc')] })
-      expect(await rests(met.goal_id)).toMatchObject({ state: 'goal_met', ended_at: expect.any(Number) })
+      expect(await rests(met.goalId)).toMatchObject({ state: 'goal_met', ended_at: expect.any(Number) })
       // WHEN a goal may make one call, and its task wants two
       const look = { ...note('ta'), command: 'cmd_look' }
-      const poor = await start({ tasks: [look], budget: { tool_calls: 1 } })
+      const poor = await start({ tasks: [look], budget: { toolCalls: 1 } })
       await expect.poll(() => held.begun()).toBe(1)
       held.release()
-      const stopped = await rests(poor.goal_id)
+      const stopped = await rests(poor.goalId)
       expect(stopped).toMatchObject({
         state: 'stopped',
         reason: expect.stringMatching(/tool call/),
@@ -254,8 +254,8 @@ scenario('GO-06', 'the loop stops when the goal is met, the budget is used up, o
       // WHEN the user gives one up in the middle THEN everything that is under way for it stops
       const busy = await start({ tasks: [look] })
       await expect.poll(() => held.begun()).toBe(2)
-      await sw.goals.cancel(busy.goal_id, 'enough')
-      expect(await rests(busy.goal_id)).toMatchObject({
+      await sw.goals.cancel(busy.goalId, 'enough')
+      expect(await rests(busy.goalId)).toMatchObject({
         state: 'stopped',
         reason: 'enough',
         tasks: [{ state: 'cancelled' }],
@@ -270,18 +270,18 @@ scenario('GO-06', 'a block is resolved by its answer, or stops the loop when it 
     const [answered, refused, late] = [
       await start({ tasks }),
       await start({ tasks }),
-      await start({ tasks, max_blocked_ms: 300 }),
+      await start({ tasks, maxBlockedMs: 300 }),
     ]
-    const waiting = await rests(answered.goal_id)
+    const waiting = await rests(answered.goalId)
     expect(waiting).toMatchObject({ state: 'blocked', waits_for: [{ prompt: 'Which size?' }] })
     await sw.inbox.reply(waiting.waits_for[0]?.interaction_id ?? '', { reply: sized })
-    expect(await rests(answered.goal_id)).toMatchObject({ state: 'goal_met' })
-    await sw.goals.reject(refused.goal_id, { reason: 'not known' })
-    expect(await rests(refused.goal_id)).toMatchObject({
+    expect(await rests(answered.goalId)).toMatchObject({ state: 'goal_met' })
+    await sw.goals.reject(refused.goalId, { reason: 'not known' })
+    expect(await rests(refused.goalId)).toMatchObject({
       state: 'stopped',
       reason: expect.stringContaining('not known'),
     })
-    expect(await sw.goals.result(late.goal_id)).toMatchObject({
+    expect(await sw.goals.result(late.goalId)).toMatchObject({
       state: 'stopped',
       reason: expect.stringMatching(/blocked/),
     })
@@ -297,12 +297,12 @@ scenario('GO-06', 'a goal that is cancelled takes along what is planned, given t
     { worker: worker(looks, [held.tool]) },
     async ({ start, rests, sw }) => {
       // GIVEN one place for work: one task is at work, one has an agent that waits for the place, and one comes later
-      const { goal_id } = await start({ tasks: [look('ta'), look('tb'), note('tc', 'tb')] })
-      const states = async () => (await sw.goals.show(goal_id)).tasks.map(({ state }) => state)
+      const { goalId } = await start({ tasks: [look('ta'), look('tb'), note('tc', 'tb')] })
+      const states = async () => (await sw.goals.show(goalId)).tasks.map(({ state }) => state)
       await expect.poll(states).toEqual(['running', 'assigned', 'pending'])
       // WHEN the goal is given up THEN none of them goes on
-      await sw.goals.cancel(goal_id, 'enough')
-      expect(await rests(goal_id)).toMatchObject({
+      await sw.goals.cancel(goalId, 'enough')
+      expect(await rests(goalId)).toMatchObject({
         state: 'stopped',
         tasks: [{ state: 'cancelled' }, { state: 'cancelled' }, { state: 'cancelled' }],
       })

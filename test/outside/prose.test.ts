@@ -259,21 +259,21 @@ test('P-023 progress: it is optional; a tool that reports nothing has none and e
 
 test('P-029 agents: one that is terminated stops its tool, ends its run and takes no more work', () =>
   withLibrary(async ({ sw, submit, notes, runes }) => {
-    const { session_id, run_id } = await submit([call('work', { until: 'never' }), say('Done.')])
+    const { sessionId, runId } = await submit([call('work', { until: 'never' }), say('Done.')])
     await expect.poll(() => notes<{ phase: string }>('effects').map(({ phase }) => phase)).toEqual(['begins'])
-    const spawned = (await runes(session_id)).find(({ kind }) => kind === 'agent.spawning')
+    const spawned = (await runes(sessionId)).find(({ kind }) => kind === 'agent.spawning')
     await sw.agents.kill(spawned?.subject_id ?? '', { force: true })
     await expect
       .poll(() => notes<{ phase: string }>('effects').map(({ phase }) => phase))
       .toEqual(['begins', 'hears it is over'])
-    expect(await (await sw.runs.get(run_id)).result()).toMatchObject({ status: 'canceled' })
-    expect((await runes(session_id)).map(({ kind }) => kind)).toContain('agent.terminated')
+    expect(await (await sw.runs.get(runId)).result()).toMatchObject({ status: 'canceled' })
+    expect((await runes(sessionId)).map(({ kind }) => kind)).toContain('agent.terminated')
     // WHEN more work comes for it THEN that is refused; the name stands for an agent that is spawned for it
     const agent_id = spawned?.subject_id ?? ''
-    await expect(submit([say('More.')], { session_id, agent_id })).rejects.toMatchObject({ code: 'agent_over' })
-    const next = await submit([say('More.')], { session_id })
+    await expect(submit([say('More.')], { sessionId, agentId: agent_id })).rejects.toMatchObject({ code: 'agent_over' })
+    const next = await submit([say('More.')], { sessionId })
     expect(await next.result()).toMatchObject({ status: 'succeeded' })
-    expect((await sw.runs.show(next.run_id)).agent_id).not.toBe(agent_id)
+    expect((await sw.runs.show(next.runId)).agent_id).not.toBe(agent_id)
   }))
 
 test('P-061 runs: six states and no other, in the schema and in every view', async () => {

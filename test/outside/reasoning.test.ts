@@ -119,15 +119,17 @@ scenario('OB-11', 'the library lists the same facts, and those of one agent', ()
   withLibrary(async ({ sw, submit }) => {
     const first = await submit([call('work', { n: 1 }), say('One.')])
     await first.result()
-    const { session_id } = first
-    const second = await submit([call('work', { broken: 'No.' }), say('Two.')], { session_id, agent: 'second' })
+    const { sessionId } = first
+    const second = await submit([call('work', { broken: 'No.' }), say('Two.')], { sessionId, agent: 'second' })
     await second.result()
-    const { agent_id } = await sw.runs.show(second.run_id)
-    expect((await sw.sessions.memory(session_id)).map(({ final_status }) => final_status)).toEqual([
+    const { agent_id } = await sw.runs.show(second.runId)
+    expect((await sw.sessions.memory(sessionId)).map(({ final_status }) => final_status)).toEqual([
       'completed',
       'failed',
     ])
-    expect(await sw.sessions.memory(session_id, { agent_id })).toMatchObject([{ agent_id, error_summary: 'No.' }])
+    expect(await sw.sessions.memory(sessionId, { agentId: agent_id })).toMatchObject([
+      { agent_id, error_summary: 'No.' },
+    ])
     await expect(sw.sessions.memory('ses_never_was')).rejects.toMatchObject({ code: 'not_found' })
   }),
 )

@@ -24,13 +24,13 @@ async function payments(options: Partial<WorldOptions> = {}, key_scope: 'session
     answered % 2 === 0 ? call('payments.pay', { order: 1 }) : say('ok'),
   )
   const world = await createWorld({ agents: { payer: agent({ role: 'payer', model, tools: [pay] }) }, ...options })
-  const { session_id } = await world.sw.runs.start({ agent: 'payer', input: 'pay' })
+  const { sessionId } = await world.sw.runs.start({ agent: 'payer', input: 'pay' })
   await world.sw.idle()
   const again = async () => {
-    await world.sw.runs.start({ agent: 'payer', input: 'pay', session_id })
+    await world.sw.runs.start({ agent: 'payer', input: 'pay', sessionId })
     await world.sw.idle()
   }
-  return { keys, world, session_id, again }
+  return { keys, world, session_id: sessionId, again }
 }
 
 test('what was done is done again only by leave of a person, and once per leave', async () => {
@@ -68,7 +68,7 @@ test.each(['memory', 'sqlite'] as const)(
     const elsewhere = async () => {
       const run = await world.sw.runs.start({ agent: 'payer', input: 'pay' })
       await world.sw.idle()
-      return (await world.runes(run.session_id)).find((r) => r.kind === 'contract.opened')?.execution_id ?? ''
+      return (await world.runes(run.sessionId)).find((r) => r.kind === 'contract.opened')?.execution_id ?? ''
     }
     const first = (await world.runes(session_id)).find((r) => r.kind === 'contract.opened')?.execution_id ?? ''
     await elsewhere()

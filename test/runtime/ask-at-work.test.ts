@@ -49,14 +49,14 @@ test('the answer reaches the tool, however long it takes, and others work meanwh
   ]
   // The only slot is lent while the first run waits, or the second could not ask.
   const opened = await Promise.all(
-    runs.map((run) => world.until(run.session_id, (r) => r.kind === 'interaction.opened')),
+    runs.map((run) => world.until(run.sessionId, (r) => r.kind === 'interaction.opened')),
   )
   await world.hand.advance(60_000)
   for (const { interaction_id = '' } of opened)
     await world.sw.inbox.reply(interaction_id, { reply: { action: 'approve', data: { size: 7 } } })
   for (const run of runs) {
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
-    expect(auditRunes(await world.runes(run.session_id))).toEqual([])
+    expect(auditRunes(await world.runes(run.sessionId))).toEqual([])
   }
   expect(heard).toEqual([
     { action: 'approve', data: { size: 7 } },
@@ -70,12 +70,12 @@ test.each([
 ])('context.ask: without an answer in time the tool gets %s', async (_, request, expected) => {
   const { worker, heard } = asking(request)
   const world = await worldOf(worker)
-  const run = await world.sw.runs.start({ agent: 'worker', input: 'go', interactive_require_user_reply: false })
-  await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'go', interactiveRequireUserReply: false })
+  await world.until(run.sessionId, (r) => r.kind === 'interaction.opened')
   await world.hand.advance(15 * 60_000)
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   expect(heard).toEqual([expected])
-  expect(auditRunes(await world.runes(run.session_id))).toEqual([])
+  expect(auditRunes(await world.runes(run.sessionId))).toEqual([])
 })
 
 test('a question that the tool does not wait for is withdrawn before its result is recorded', async () => {
@@ -88,7 +88,7 @@ test('a question that the tool does not wait for is withdrawn before its result 
   const world = await worldOf(worker)
   const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
-  const kinds = (await world.runes(run.session_id)).map((r) => r.kind)
+  const kinds = (await world.runes(run.sessionId)).map((r) => r.kind)
   expect(kinds.indexOf('interaction.withdrawn')).toBeGreaterThan(kinds.indexOf('interaction.opened'))
   expect(kinds.indexOf('interaction.withdrawn')).toBeLessThan(kinds.indexOf('tool.result'))
   expect(await world.sw.inbox.list()).toEqual([])
@@ -98,11 +98,11 @@ test('the process goes down while it asks: the tool hears silence and its result
   const { worker, heard } = asking(form)
   const world = await worldOf(worker, { store: 'sqlite' })
   const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
-  await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
+  await world.until(run.sessionId, (r) => r.kind === 'interaction.opened')
   await world.restart()
-  await world.until(run.session_id, (r) => r.kind === 'run.moved' && r.to === 'succeeded')
+  await world.until(run.sessionId, (r) => r.kind === 'run.moved' && r.to === 'succeeded')
   expect(heard).toEqual([{ action: 'silence' }])
-  expect(auditRunes(await world.runes(run.session_id))).toEqual([])
+  expect(auditRunes(await world.runes(run.sessionId))).toEqual([])
 })
 
 test('its worker is lost while it asks: the question goes, and a person is asked what happened', async () => {
@@ -110,14 +110,14 @@ test('its worker is lost while it asks: the question goes, and a person is asked
   const { worker } = asking(form)
   const lost = await worldOf(worker, { store })
   const run = await lost.sw.runs.start({ agent: 'worker', input: 'go' })
-  const first = await lost.until(run.session_id, (r) => r.kind === 'interaction.opened')
+  const first = await lost.until(run.sessionId, (r) => r.kind === 'interaction.opened')
 
   const world = await worldOf(worker, { store })
   const settlement = await world.until(
-    run.session_id,
+    run.sessionId,
     (r) => r.kind === 'interaction.opened' && r.payload.interaction_kind === 'settlement',
   )
-  const runes = await world.runes(run.session_id)
+  const runes = await world.runes(run.sessionId)
   const withdrawn = runes.find((r) => r.kind === 'interaction.withdrawn')
   expect(withdrawn?.interaction_id).toBe(first.interaction_id)
   expect(await world.sw.inbox.list()).toEqual([expect.objectContaining({ interaction_id: settlement.interaction_id })])
@@ -129,17 +129,17 @@ test('its worker is lost while it asks, and it may be repeated: it asks again, a
   const { worker } = asking(form, { irreversible: false, idempotent: true })
   const lost = await worldOf(worker, { store })
   const run = await lost.sw.runs.start({ agent: 'worker', input: 'go' })
-  const first = await lost.until(run.session_id, (r) => r.kind === 'interaction.opened')
+  const first = await lost.until(run.sessionId, (r) => r.kind === 'interaction.opened')
 
   const world = await worldOf(worker, { store })
   const again = await world.until(
-    run.session_id,
+    run.sessionId,
     (r) => r.kind === 'interaction.opened' && r.interaction_id !== first.interaction_id,
   )
   expect(await world.sw.inbox.list()).toEqual([expect.objectContaining({ interaction_id: again.interaction_id })])
   await world.sw.inbox.reply(again.interaction_id ?? '', { reply: { action: 'approve', data: { size: 1 } } })
-  await world.until(run.session_id, (r) => r.kind === 'run.moved' && r.to === 'succeeded')
-  expect(auditRunes(await world.runes(run.session_id))).toEqual([])
+  await world.until(run.sessionId, (r) => r.kind === 'run.moved' && r.to === 'succeeded')
+  expect(auditRunes(await world.runes(run.sessionId))).toEqual([])
 })
 
 test('two questions at once are put one after the other, and none outlives the call', async () => {
@@ -149,13 +149,13 @@ test('two questions at once are put one after the other, and none outlives the c
   })
   const world = await worldOf(worker, { store: 'sqlite' })
   const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
-  await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
+  await world.until(run.sessionId, (r) => r.kind === 'interaction.opened')
   const [first, ...others] = await world.sw.inbox.list()
   expect(others).toEqual([])
   await world.sw.inbox.reply(first?.interaction_id ?? '', { reply: { action: 'approve', data: { size: 7 } } })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   expect(await world.sw.inbox.list()).toEqual([])
-  expect(auditRunes(await world.runes(run.session_id))).toEqual([])
+  expect(auditRunes(await world.runes(run.sessionId))).toEqual([])
 })
 
 test('context.ask: a tool that has returned asks no more', async () => {

@@ -20,15 +20,15 @@ describe('what is left of a budget', () => {
       price: { inputUsdPerMillion: 1_000_000, outputUsdPerMillion: 1_000_000 },
     })
     const world = await createWorld({ agents: { main } })
-    const run = await world.sw.runs.start({ agent: 'main', input: 'Go.', session_budget: { cost_usd: 2 } })
+    const run = await world.sw.runs.start({ agent: 'main', input: 'Go.', sessionBudget: { costUsd: 2 } })
     await world.sw.idle()
-    expect((await world.sw.runs.show(run.run_id)).status).toBe('queued')
+    expect((await world.sw.runs.show(run.runId)).status).toBe('queued')
 
     const refused = { code: 'budget_too_small', message: expect.stringContaining('of 2 cost_usd it has used 2') }
-    await expect(world.sw.sessions.replenish(run.session_id, { cost_usd: 2 })).rejects.toMatchObject(refused)
-    await expect(world.sw.sessions.replenish(run.session_id, { tokens: 100 })).rejects.toMatchObject(refused)
+    await expect(world.sw.sessions.replenish(run.sessionId, { costUsd: 2 })).rejects.toMatchObject(refused)
+    await expect(world.sw.sessions.replenish(run.sessionId, { tokens: 100 })).rejects.toMatchObject(refused)
 
-    await world.sw.sessions.replenish(run.session_id, { cost_usd: 2.5 })
+    await world.sw.sessions.replenish(run.sessionId, { costUsd: 2.5 })
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     await world.end()
   })
@@ -44,16 +44,16 @@ describe('what is left of a budget', () => {
     const run = await sw.runs.start({
       agent: 'main',
       input: 'My number is 4711.',
-      budget: { tokens: 6, tool_calls: 10 },
+      budget: { tokens: 6, toolCalls: 10 },
     })
     await sw.idle()
-    const submitted = (await world.runes(run.session_id)).find((r) => r.kind === 'run.submitted')
-    await sw.sessions.redact(run.session_id, submitted?.event_id ?? 0, 'private')
+    const submitted = (await world.runes(run.sessionId)).find((r) => r.kind === 'run.submitted')
+    await sw.sessions.redact(run.sessionId, submitted?.event_id ?? 0, 'private')
     const [asked] = await sw.inbox.list()
     await sw.inbox.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve' } })
 
-    expect(await run.result()).toMatchObject({ status: 'failed', error_code: 'BUDGET_EXHAUSTED' })
-    expect((await world.runes(run.session_id)).filter((r) => r.kind === 'tool.call')).toHaveLength(3)
+    expect(await run.result()).toMatchObject({ status: 'failed', errorCode: 'BUDGET_EXHAUSTED' })
+    expect((await world.runes(run.sessionId)).filter((r) => r.kind === 'tool.call')).toHaveLength(3)
     await world.end()
   })
 
@@ -65,22 +65,22 @@ describe('what is left of a budget', () => {
     })
     const world = await createWorld({ agents: { main } })
     const { sw } = world
-    const { session_id } = await sw.sessions.create({ agent: 'main', title: 'Mine', session_budget: { tool_calls: 1 } })
-    const run = await sw.runs.start({ agent: 'main', input: 'Go.', session_id })
+    const { sessionId } = await sw.sessions.create({ agent: 'main', title: 'Mine', sessionBudget: { toolCalls: 1 } })
+    const run = await sw.runs.start({ agent: 'main', input: 'Go.', sessionId })
     await sw.idle()
-    await sw.sessions.replenish(session_id, { tool_calls: 2 })
+    await sw.sessions.replenish(sessionId, { toolCalls: 2 })
     await sw.idle()
-    for (const rune of await world.runes(session_id))
+    for (const rune of await world.runes(sessionId))
       if (rune.kind === 'session.unsuspended' || rune.kind === 'session.created')
-        await sw.sessions.redact(session_id, rune.event_id, 'private')
+        await sw.sessions.redact(sessionId, rune.event_id, 'private')
     await writable(sw).rebuild()
-    const [begun] = await world.runes(session_id)
+    const [begun] = await world.runes(sessionId)
     expect(begun?.payload).toMatchObject({ config: { budget: { tool_calls: 1 } } })
     expect(JSON.stringify(begun)).not.toContain('Mine')
 
-    await expect(sw.sessions.replenish(session_id, { tokens: 100 })).rejects.toMatchObject({ code: 'budget_too_small' })
-    expect((await sw.runs.show(run.run_id)).status).toBe('queued')
-    await sw.sessions.replenish(session_id, { tool_calls: 3 })
+    await expect(sw.sessions.replenish(sessionId, { tokens: 100 })).rejects.toMatchObject({ code: 'budget_too_small' })
+    expect((await sw.runs.show(run.runId)).status).toBe('queued')
+    await sw.sessions.replenish(sessionId, { toolCalls: 3 })
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     await world.end()
   })
@@ -94,14 +94,14 @@ describe('what is left of a budget', () => {
     })
     const world = await createWorld({ agents: { main } })
     const { sw } = world
-    const { session_id, run_id } = await sw.runs.start({ agent: 'main', input: 'Go.' })
+    const { sessionId, runId } = await sw.runs.start({ agent: 'main', input: 'Go.' })
     await sw.idle()
     const [asked] = await sw.inbox.list()
     await sw.inbox.reply(asked?.interaction_id ?? '', { reply: { action: 'approve', data: { choice: 'red' } } })
     await sw.idle()
-    const { used } = await sw.runs.show(run_id)
+    const { used } = await sw.runs.show(runId)
     expect(used).toMatchObject({ tool_calls: 1, tokens: 4 })
-    const { value } = (await sw.runelog.row(summaries, session_id)) ?? {}
+    const { value } = (await sw.runelog.row(summaries, sessionId)) ?? {}
     expect(value).toMatchObject({ used: { tool_calls: 1, tokens: 4 } })
     await world.end()
   })

@@ -19,7 +19,7 @@ test('a step for a person is no tool call: it may be taken when all of those are
       await world.sw.inbox.reply(interaction_id, { reply: { action: 'approve' } })
   }
   expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'done' })
-  const next = await world.sw.runs.start({ agent: 'worker', input: 'look', session_id: run.session_id })
-  expect(await next.result()).toMatchObject({ status: 'failed', error_code: 'BUDGET_EXHAUSTED' })
+  const next = await world.sw.runs.start({ agent: 'worker', input: 'look', sessionId: run.sessionId })
+  expect(await next.result()).toMatchObject({ status: 'failed', errorCode: 'BUDGET_EXHAUSTED' })
   await world.end()
 })

@@ -25,11 +25,11 @@ test('who waits for a run does not wait for ever when the process closes', async
 test('F-103 goals: result and watch do not wait for ever when the process closes', async () => {
   const registry = registryIn(scratchFolder('closing').fresh())
   const sw = await createStatewright({ store: 'memory:', plans: { registry }, agents: { worker: worker() } })
-  const { goal_id } = await sw.goals.start({ goal: 'By hand', plan: planOf(note('ta')) })
+  const { goalId } = await sw.goals.start({ goal: 'By hand', plan: planOf(note('ta')) })
   await sw.idle()
-  const result = expect(sw.goals.result(goal_id)).rejects.toMatchObject({ code: 'stopped_waiting' })
+  const result = expect(sw.goals.result(goalId)).rejects.toMatchObject({ code: 'stopped_waiting' })
   const states: string[] = []
-  for await (const { state } of sw.goals.watch(goal_id)) {
+  for await (const { state } of sw.goals.watch(goalId)) {
     states.push(state)
     void sw.close()
   }

@@ -25,7 +25,7 @@ async function start(model: Model, run: (context: ToolContext) => Promise<string
   const world = await createWorld({ agents: { worker }, secrets: { bank: secret } })
   onTestFinished(() => world.end())
   const submitted = await world.sw.runs.start({ agent: 'worker', input: 'go' })
-  const recorded = async () => JSON.stringify(await world.runes(submitted.session_id))
+  const recorded = async () => JSON.stringify(await world.runes(submitted.sessionId))
   return { world, run: submitted, recorded }
 }
 
@@ -64,10 +64,10 @@ test.each(['interrupt', 'cancel'] as const)(
   'F-91 cuts: %s in the middle of a secret records what was said before it',
   async (how) => {
     const { world, run, recorded } = await start(saying([delta(`so far ${half}`)]))
-    await world.until(run.session_id, (rune) => rune.kind === 'turn.started')
+    await world.until(run.sessionId, (rune) => rune.kind === 'turn.started')
     await drained()
     await run[how]('Enough.')
-    const { payload } = await world.until(run.session_id, (rune) => rune.kind === 'turn.interrupted')
+    const { payload } = await world.until(run.sessionId, (rune) => rune.kind === 'turn.interrupted')
     expect(payload).toMatchObject({ partial_output: 'so far ' })
     expect(await recorded()).not.toContain(trace)
   },
@@ -137,9 +137,9 @@ test('F-91 cuts: progress of a tool that is given up ends before a half of a sec
     progress(`so far ${half}`)
     return new Promise(() => {})
   })
-  await world.until(run.session_id, (rune) => rune.kind === 'contract.moved' && rune.to === 'running')
+  await world.until(run.sessionId, (rune) => rune.kind === 'contract.moved' && rune.to === 'running')
   await world.hand.advance(120_000)
-  await world.until(run.session_id, (rune) => rune.kind === 'tool.progress')
+  await world.until(run.sessionId, (rune) => rune.kind === 'tool.progress')
   expect(await recorded()).toContain('so far ')
   expect(await recorded()).not.toContain(trace)
 })

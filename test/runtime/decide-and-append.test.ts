@@ -22,7 +22,7 @@ async function pausing(races: number) {
   onTestFinished(() => sw.close())
   const run = await sw.runs.start({ agent: 'main', input: 'Go.' })
   await run.result()
-  return { sw, session_id: run.session_id, tries: () => tries }
+  return { sw, session_id: run.sessionId, tries: () => tries }
 }
 
 test('decideAndAppend: a decision that loses races is taken again until it is recorded', async () => {

@@ -23,8 +23,8 @@ test('F-93 delegation: a task that is handed on without end stops at the depth l
   const world = await worldOf(scriptedModel([onward('go on'), say('done')]))
   const run = await world.sw.runs.start({ agent: 'chain', input: 'start' })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
-  expect(await submitted(world, run.session_id)).toHaveLength(9)
-  const runes = await world.runes(run.session_id)
+  expect(await submitted(world, run.sessionId)).toHaveLength(9)
+  const runes = await world.runes(run.sessionId)
   const refused = runes.filter((rune) => rune.kind === 'tool.result' && rune.payload.status === 'error')
   expect(refused.map((rune) => rune.payload)).toMatchObject([
     { error: expect.stringMatching(/handed on 8 times at most \(maxDelegationDepth\)\. Do it yourself\./) },
@@ -44,10 +44,10 @@ test('F-93 delegation: open tasks of one run and all tasks below one root have l
   const run = await world.sw.runs.start({ agent: 'chain', input: 'start' })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   // Ten tasks and the root, however the rest was refused.
-  expect(await submitted(world, run.session_id)).toHaveLength(11)
-  const said = JSON.stringify(await world.runes(run.session_id))
+  expect(await submitted(world, run.sessionId)).toHaveLength(11)
+  const said = JSON.stringify(await world.runes(run.sessionId))
   expect(said).toContain('4 tasks of this run are open, which is the limit (maxOpenDelegations)')
-  expect(said).toContain(`10 tasks were handed on for ${run.run_id}, which is the limit (maxDelegations)`)
+  expect(said).toContain(`10 tasks were handed on for ${run.runId}, which is the limit (maxDelegations)`)
 })
 
 test('F-93 delegation: after the cancel of the root is recorded, no task below it is opened or taken', async () => {
@@ -57,12 +57,12 @@ test('F-93 delegation: after the cancel of the root is recorded, no task below i
   })
   const run = await world.sw.runs.start({ agent: 'chain', input: 'start' })
   let opened = 0
-  await world.until(run.session_id, (rune) => rune.kind === 'run.submitted' && ++opened === 12)
+  await world.until(run.sessionId, (rune) => rune.kind === 'run.submitted' && ++opened === 12)
   await run.cancel('enough')
   expect(await run.result()).toMatchObject({ status: 'canceled' })
   await world.sw.idle()
-  const runes = await world.runes(run.session_id)
-  const cancel = runes.find((rune) => rune.kind === 'run.requested' && rune.run_id === run.run_id)
+  const runes = await world.runes(run.sessionId)
+  const cancel = runes.find((rune) => rune.kind === 'run.requested' && rune.run_id === run.runId)
   const later = runes.filter((rune) => rune.event_id > (cancel?.event_id ?? 0))
   expect(later.filter((rune) => rune.kind === 'run.submitted')).toEqual([])
   expect(later.filter((rune) => rune.kind === 'run.moved' && rune.to === 'running')).toEqual([])

@@ -15,7 +15,7 @@ describe('delegation over stops and restarts', () => {
     await run.interrupt('enough')
     expect(await run.result()).toMatchObject({ status: 'canceled', message: 'enough' })
     await world.sw.idle()
-    const runes = await world.runes(run.session_id)
+    const runes = await world.runes(run.sessionId)
     expect(runes.filter((r) => r.kind === 'run.moved' && r.to === 'canceled')).toHaveLength(3)
     expect(await world.sw.inbox.list()).toEqual([])
     expect(auditRunes(runes)).toEqual([])
@@ -54,7 +54,7 @@ describe('delegation over stops and restarts', () => {
       isSetUp.resolve()
       for (let turns = 0; turns < 20; turns++) await drained()
       await world.sw.idle()
-      const runes = await world.runes(run.session_id)
+      const runes = await world.runes(run.sessionId)
       expect(runes.filter((r) => r.kind === 'run.submitted')).toHaveLength(1)
       expect(runes.at(-1)).toMatchObject({ kind: 'run.moved', to: 'canceled' })
       await world.end()
@@ -77,7 +77,7 @@ describe('delegation over stops and restarts', () => {
   test('the process ends in good order ever so often while the children wait for people, and the parent goes on', async () => {
     const world = await team(64, { store: 'sqlite' })
     onTestFinished(() => world.end())
-    const { session_id, run_id } = await world.sw.runs.start({ agent: 'lead', input: 'write two notes' })
+    const { sessionId, runId } = await world.sw.runs.start({ agent: 'lead', input: 'write two notes' })
     for (let times = 1; times <= 7; times++) {
       while ((await world.sw.inbox.list()).length < 2) await drained()
       let isUp = false
@@ -87,24 +87,24 @@ describe('delegation over stops and restarts', () => {
       // The parent has its time to end; then the process does not wait for it any longer.
       while (!isUp) await world.hand.advance(1_000)
       await up
-      expect(await requeues(world, session_id, run_id)).toBe(times)
+      expect(await requeues(world, sessionId, runId)).toBe(times)
     }
-    expect(await answerAll(world, run_id)).toBe('succeeded')
-    expect(auditRunes(await world.runes(session_id))).toEqual([])
+    expect(await answerAll(world, runId)).toBe('succeeded')
+    expect(auditRunes(await world.runes(sessionId))).toEqual([])
   })
 
   test('the process is lost ever so often while the children wait for people, and the parent goes on', async () => {
     const store = await openStore('memory:')
     let world = await team(64, { store })
-    const { session_id, run_id } = await world.sw.runs.start({ agent: 'lead', input: 'write two notes' })
+    const { sessionId, runId } = await world.sw.runs.start({ agent: 'lead', input: 'write two notes' })
     while ((await world.sw.inbox.list()).length < 2) await drained()
     for (let times = 1; times <= 7; times++) {
       world = await team(64, { store })
-      expect(await requeues(world, session_id, run_id)).toBe(times)
+      expect(await requeues(world, sessionId, runId)).toBe(times)
       // A start waits for no run; only one that was taken again can be lost again.
-      while ((await world.sw.runs.show(run_id)).status !== 'running') await drained()
+      while ((await world.sw.runs.show(runId)).status !== 'running') await drained()
     }
-    expect(await answerAll(world, run_id)).toBe('succeeded')
+    expect(await answerAll(world, runId)).toBe('succeeded')
     await world.end()
   })
 })

@@ -15,13 +15,13 @@ describe('delegation', () => {
     const world = await team(1)
     const run = await world.sw.runs.start({ agent: 'lead', input: 'write two notes' })
     const opened = () => world.sw.inbox.list()
-    await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
-    while ((await opened()).length > 0 || (await world.sw.runs.show(run.run_id)).status !== 'succeeded')
+    await world.until(run.sessionId, (r) => r.kind === 'interaction.opened')
+    while ((await opened()).length > 0 || (await world.sw.runs.show(run.runId)).status !== 'succeeded')
       for (const { interaction_id } of await opened())
         await world.sw.inbox.reply(interaction_id, { reply: { decision: 'approve' } })
 
     expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Both are done.' })
-    const runes = await world.runes(run.session_id)
+    const runes = await world.runes(run.sessionId)
     const children = runes.filter((r) => r.kind === 'run.submitted' && r.payload.parent_call_id !== null)
     expect(children).toHaveLength(2)
     expect(auditRunes(runes)).toEqual([])
@@ -31,11 +31,11 @@ describe('delegation', () => {
   test('cancelling the parent withdraws what it delegated', async () => {
     const world = await team()
     const run = await world.sw.runs.start({ agent: 'lead', input: 'write two notes' })
-    await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
+    await world.until(run.sessionId, (r) => r.kind === 'interaction.opened')
     await run.cancel('enough')
     expect(await run.result()).toMatchObject({ status: 'canceled' })
     await world.sw.idle()
-    const ends = (await world.runes(run.session_id)).filter((r) => r.kind === 'run.moved' && r.to === 'canceled')
+    const ends = (await world.runes(run.sessionId)).filter((r) => r.kind === 'run.moved' && r.to === 'canceled')
     expect(ends).toHaveLength(3)
     await world.end()
   })
@@ -77,15 +77,15 @@ describe('delegation', () => {
   test('a message for the name of an agent that works on a task of another goes to one of its own', async () => {
     const { world, begun, done, terminated } = await pair()
     const run = await world.sw.runs.start({ agent: 'lead', input: 'go' })
-    const { session_id } = run
+    const { sessionId } = run
     await begun.promise
-    const message = await world.sw.runs.start({ agent: 'scribe', input: 'hello', session_id })
+    const message = await world.sw.runs.start({ agent: 'scribe', input: 'hello', sessionId })
     done.resolve('written')
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     expect(await message.result()).toMatchObject({ status: 'succeeded' })
-    const again = await world.sw.runs.start({ agent: 'scribe', input: 'hello', session_id })
-    expect((await world.sw.runs.show(again.run_id)).agent_id).toBe((await world.sw.runs.show(message.run_id)).agent_id)
-    expect(await terminated(session_id)).toBe(1)
+    const again = await world.sw.runs.start({ agent: 'scribe', input: 'hello', sessionId })
+    expect((await world.sw.runs.show(again.runId)).agent_id).toBe((await world.sw.runs.show(message.runId)).agent_id)
+    expect(await terminated(sessionId)).toBe(1)
     await world.end()
   })
 
@@ -96,8 +96,8 @@ describe('delegation', () => {
     await run.cancel('enough')
     await run.result()
     await world.sw.idle()
-    expect(await terminated(run.session_id)).toBe(1)
-    expect(auditRunes(await world.runes(run.session_id))).toEqual([])
+    expect(await terminated(run.sessionId)).toBe(1)
+    expect(auditRunes(await world.runes(run.sessionId))).toEqual([])
     await world.end()
   })
 
@@ -105,7 +105,7 @@ describe('delegation', () => {
     const store = await openStore('memory:')
     const { world, begun, agents } = await pair(store)
     const run = await world.sw.runs.start({ agent: 'lead', input: 'go' })
-    const { session_id } = run
+    const { sessionId } = run
     await begun.promise
 
     // WHEN the process is gone, and the next one does not know the agent that gave the task
@@ -113,7 +113,7 @@ describe('delegation', () => {
     await next.sw.idle()
 
     // THEN both runs end without anything more being done
-    const runes = await next.runes(session_id)
+    const runes = await next.runes(sessionId)
     const ends = runes.flatMap((rune) =>
       rune.kind === 'run.moved' && isTerminal(runMachine, rune.to) ? [rune.to] : [],
     )
@@ -140,25 +140,25 @@ describe('delegation', () => {
     const worker = agent({ role: 'worker', model: scriptedModel(() => call('stubborn.work', {})), tools: [stubborn] })
     const world = await createWorld({ agents: { worker } })
     const { sw } = world
-    const { session_id } = await sw.sessions.create({ agent: 'worker' })
-    const work = (agent_id: string) => sw.runs.start({ agent: 'worker', agent_id, input: 'go', session_id })
-    const { agent_id } = await sw.agents.spawn(session_id, 'worker')
-    const child = await sw.agents.spawn(session_id, 'worker', { parent_id: agent_id })
-    const runs = [await work(agent_id)]
+    const { sessionId } = await sw.sessions.create({ agent: 'worker' })
+    const work = (agent_id: string) => sw.runs.start({ agent: 'worker', agentId: agent_id, input: 'go', sessionId })
+    const { agentId } = await sw.agents.spawn(sessionId, 'worker')
+    const child = await sw.agents.spawn(sessionId, 'worker', { parentId: agentId })
+    const runs = [await work(agentId)]
     await expect.poll(() => begun).toBe(1)
-    runs.push(await work(agent_id), await work(child.agent_id))
+    runs.push(await work(agentId), await work(child.agentId))
 
     // WHEN it is killed by force while a tool of it does not return, THEN no time has to pass
-    await sw.agents.kill(agent_id, { force: true })
+    await sw.agents.kill(agentId, { force: true })
     for (const run of runs) expect(await run.result()).toMatchObject({ status: 'canceled' })
     expect(told.map(({ aborted }) => aborted)).toContain(true)
-    await expect(work(agent_id)).rejects.toMatchObject({ code: 'agent_over' })
+    await expect(work(agentId)).rejects.toMatchObject({ code: 'agent_over' })
 
     // AND the agent leaves its turn by the guarded edge; its run is fenced off from the worker that held it
-    const runes = await world.runes(session_id)
+    const runes = await world.runes(sessionId)
     expect(runes.filter(({ kind }) => kind === 'agent.terminated')).toMatchObject([
-      { agent_id, from: 'running_turn', trigger: 'kill', guards: [{ guard: 'force', holds: true }] },
-      { agent_id: child.agent_id, from: 'idle', trigger: 'parent_closed' },
+      { agent_id: agentId, from: 'running_turn', trigger: 'kill', guards: [{ guard: 'force', holds: true }] },
+      { agent_id: child.agentId, from: 'idle', trigger: 'parent_closed' },
     ])
     const [canceled] = runes.filter(({ kind, to }) => kind === 'run.moved' && to === 'canceled')
     expect(canceled?.payload).toMatchObject({ epoch: 2 })

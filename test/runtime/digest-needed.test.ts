@@ -83,8 +83,7 @@ test('F-06 approval over HTTP: approve and reply need the digest of an irreversi
   for (const body of [{}, { digest: wrong }])
     for (const ask of [
       () => client.call(approve, { params, body }),
-      () =>
-        client.call(replyRun, { params: { run_id: run.run_id }, body: { reply: { decision: 'approve', ...body } } }),
+      () => client.call(replyRun, { params: { run_id: run.runId }, body: { reply: { decision: 'approve', ...body } } }),
     ]) {
       const refused = await ask().catch((error) => error)
       expect(refused).toMatchObject({ code: 'reply_unfit' })

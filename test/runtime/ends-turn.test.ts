@@ -17,7 +17,7 @@ async function play(steps: Parameters<typeof scriptedModel>[0], run: () => { ord
   onTestFinished(() => world.end())
   const submitted = await world.sw.runs.start({ agent: 'main', input: 'Close it.' })
   const result = await submitted.result()
-  return { result, runes: await world.runes(submitted.session_id) }
+  return { result, runes: await world.runes(submitted.sessionId) }
 }
 
 test('endsTurn: the result of the tool is the result of the run, and the model is not asked again', async () => {

@@ -35,11 +35,11 @@ async function paying(options: Partial<WorldOptions> = {}, answer?: (signal: Abo
   const agents = { worker: agent({ role: 'worker', model, tools: [pay] }) }
   const world = await createWorld({ agents, ...options })
   const run = await world.sw.runs.start({ agent: 'worker', input: 'pay' })
-  await world.until(run.session_id, (rune) => rune.kind === 'contract.moved' && rune.to === 'running')
+  await world.until(run.sessionId, (rune) => rune.kind === 'contract.moved' && rune.to === 'running')
   const reported = () =>
-    world.until(run.session_id, (rune) => rune.kind === 'contract.evidence_added' && 'reported' in rune.payload)
+    world.until(run.sessionId, (rune) => rune.kind === 'contract.evidence_added' && 'reported' in rune.payload)
   const question = async () => {
-    const opened = await world.until(run.session_id, (rune) => rune.kind === 'interaction.opened')
+    const opened = await world.until(run.sessionId, (rune) => rune.kind === 'interaction.opened')
     return opened.interaction_id ?? ''
   }
   return { world, run, bank, starts: () => starts, reported, question }
@@ -80,8 +80,8 @@ describe('F-02 late report: a tool that returns after it was given up', () => {
     const { evidence } = await world.sw.inbox.get(interaction_id)
     expect(evidence).toEqual([{ started_at: expect.any(Number) }, expect.objectContaining({ source: 'timeout' }), done])
     const views = createSessionViews(world.sw.runelog, true)
-    expect(cardOf(await views.of(run.session_id), interaction_id).evidence).toEqual(evidence)
-    expect(auditRunes(await world.runes(run.session_id))).toEqual([])
+    expect(cardOf(await views.of(run.sessionId), interaction_id).evidence).toEqual(evidence)
+    expect(auditRunes(await world.runes(run.sessionId))).toEqual([])
     await world.end()
   })
 
@@ -108,7 +108,7 @@ describe('F-02 late report: a tool that returns after it was given up', () => {
     await reported()
     await world.sw.inbox.reply(interaction_id, { reply: { outcome: 'happened', ...said } })
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
-    const told = (await world.runes(run.session_id)).find((rune) => rune.kind === 'tool.result')
+    const told = (await world.runes(run.sessionId)).find((rune) => rune.kind === 'tool.result')
     expect(told?.payload).toMatchObject({ status: 'success', output })
     await world.end()
   })
@@ -174,9 +174,9 @@ describe('F-02 unknown outcome: a tool that outlives a cancel', () => {
 
   test('and its session: the report reaches the sealed log', async () => {
     const { world, run, bank, reported, question } = await paying(patience)
-    const closing = world.sw.sessions.close(run.session_id, 'bye')
+    const closing = world.sw.sessions.close(run.sessionId, 'bye')
     const interaction = question()
-    await world.until(run.session_id, (rune) => rune.kind === 'run.requested')
+    await world.until(run.sessionId, (rune) => rune.kind === 'run.requested')
     await world.hand.advance(100)
     await closing
     const interaction_id = await interaction
@@ -185,7 +185,7 @@ describe('F-02 unknown outcome: a tool that outlives a cancel', () => {
     await reported()
     expect(await refusal(world, interaction_id)).toMatchObject({ code: 'reply_unfit' })
     await world.sw.inbox.reply(interaction_id, { reply: { outcome: 'happened' } })
-    const last = (await world.runes(run.session_id)).findLast((rune) => rune.kind === 'contract.moved')
+    const last = (await world.runes(run.sessionId)).findLast((rune) => rune.kind === 'contract.moved')
     expect(last).toMatchObject({ to: 'completed', payload: { result: { receipt: 'R-1' } } })
     await world.end()
   })

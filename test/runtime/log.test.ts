@@ -65,10 +65,10 @@ async function play() {
 test('F-31 log: what a tool, a probe, a model and a set-up threw is logged with its stack, without secrets', async () => {
   const { world, lines, requests } = await play()
   const run = await world.sw.runs.start({ agent: 'main', input: 'Pay.' })
-  await world.until(run.session_id, (rune) => rune.to === 'waiting_user')
+  await world.until(run.sessionId, (rune) => rune.to === 'waiting_user')
   const other = await world.sw.runs.start({ agent: 'cut', input: 'Say.' })
   expect(await other.result()).toMatchObject({ status: 'failed' })
-  await world.sw.agents.spawn(run.session_id, 'unfit').catch(() => undefined)
+  await world.sw.agents.spawn(run.sessionId, 'unfit').catch(() => undefined)
 
   const told = Object.fromEntries(
     lines.flatMap(({ level, message, details }) =>
@@ -85,10 +85,10 @@ test('F-31 log: what a tool, a probe, a model and a set-up threw is logged with 
   expect(told['a probe threw till.pay']).toContain('RangeError: The probe fell off')
   expect(told['a model threw cut']).toMatch(/SyntaxError: The stream fell over\n +at .*log\.test\.ts/)
   const [line] = lines.filter(({ message }) => message === 'a tool threw')
-  const { session_id, run_id } = run
+  const { sessionId, runId } = run
   expect(line?.details).toMatchObject({
-    session_id,
-    run_id,
+    session_id: sessionId,
+    run_id: runId,
     call_id: expect.any(String),
     execution_id: expect.any(String),
   })
@@ -98,7 +98,7 @@ test('F-31 log: what a tool, a probe, a model and a set-up threw is logged with 
   const [{ interaction_id } = { interaction_id: '' }] = await world.sw.inbox.list()
   await world.sw.inbox.reply(interaction_id, { reply: { outcome: 'happened' } })
   await run.result()
-  const runes = await world.runes(session_id)
+  const runes = await world.runes(sessionId)
   expect(JSON.stringify(requests)).toContain('The bank refused')
   for (const shown of [JSON.stringify(requests), JSON.stringify(runes)])
     expect(shown).not.toMatch(/breaksDeepInside|log\.test/)
@@ -108,7 +108,7 @@ test('F-31 log: what a tool, a probe, a model and a set-up threw is logged with 
 test('F-31 log: debug tells each step, and nothing of what was said or returned', async () => {
   const { world, lines } = await play()
   const run = await world.sw.runs.start({ agent: 'main', input: 'Pay with words.' })
-  await world.until(run.session_id, (rune) => rune.to === 'waiting_user')
+  await world.until(run.sessionId, (rune) => rune.to === 'waiting_user')
   await world.sw.idle()
   const steps = lines.flatMap(({ level, message }) => (level === 'debug' ? [message] : []))
   expect(steps).toEqual(

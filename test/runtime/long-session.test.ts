@@ -25,9 +25,9 @@ test('what is looked for in a long session is found without reading the whole of
   const asker = agent({ role: 'asker', model: scriptedModel([form, say('Thanks.'), form, say('Thanks.')]) })
   const talker = agent({ role: 'talker', model: scriptedModel(() => say('Yes.')) })
   const { sw, end, runes } = await createWorld({ agents: { payer, asker, talker } })
-  const { session_id } = await sw.sessions.create({ agent: 'talker' })
+  const { sessionId } = await sw.sessions.create({ agent: 'talker' })
   const go = async (agent: string) => {
-    const run = await sw.runs.start({ agent, input: 'Go.', session_id })
+    const run = await sw.runs.start({ agent, input: 'Go.', sessionId })
     await sw.idle()
     return run
   }
@@ -43,11 +43,11 @@ test('what is looked for in a long session is found without reading the whole of
     const pages = await Promise.all(read.mock.results.map(({ value }) => value as Promise<readonly unknown[]>))
     return pages.reduce((sum, page) => sum + page.length, 0)
   }
-  const length = (await runes(session_id)).length
+  const length = (await runes(sessionId)).length
   expect(length).toBeGreaterThan(1_500)
-  const asked = (await runes(session_id)).find((rune) => rune.kind === 'interaction.opened')
+  const asked = (await runes(sessionId)).find((rune) => rune.kind === 'interaction.opened')
   const { interaction_id = '', execution_id = '' } = { ...asked }
-  const given = { reply: { action: 'approve', data: { choice: 'red' } }, idempotency_key: 'k' }
+  const given = { reply: { action: 'approve', data: { choice: 'red' } }, idempotencyKey: 'k' }
 
   // WHEN the person answers it by its contract, answers it again, and too late
   const few = 400
@@ -62,9 +62,9 @@ test('what is looked for in a long session is found without reading the whole of
 
   // AND the model wants to pay twice, and is allowed to the next time
   expect(await cost(() => go('payer'))).toBeLessThan(few)
-  const denied = (await runes(session_id)).filter((rune) => rune.kind === 'tool.denied')
+  const denied = (await runes(sessionId)).filter((rune) => rune.kind === 'tool.denied')
   expect(denied).toMatchObject([{ payload: { reason: expect.stringContaining('with the result {"refund":"r-a"}') } }])
-  const paid = (await runes(session_id)).find((rune) => rune.kind === 'contract.opened')
+  const paid = (await runes(sessionId)).find((rune) => rune.kind === 'contract.opened')
   expect(await cost(() => sw.executions.allowAgain(paid?.execution_id ?? ''))).toBeLessThan(few)
   await end()
 })
@@ -93,28 +93,28 @@ test('fold: questions and unknown outcomes are dropped once they are settled', a
   const loser = agent({ role: 'loser', model: scriptedModel([call('lost.work', {}), say('Done.')]), tools: [lost] })
   const { sw, end, runes, until, hand } = await createWorld({ agents: { asker, loser } })
   const run = await sw.runs.start({ agent: 'asker', input: 'Go.' })
-  const { session_id } = run
+  const { sessionId } = run
   const given = { action: 'approve', data: { choice: 'red' } }
   const seen = new Set<string | undefined>()
   for (const reply of [{ decision: 'approve' }, given, given]) {
     const { interaction_id = '' } = await until(
-      session_id,
+      sessionId,
       (rune) => rune.kind === 'interaction.opened' && !seen.has(rune.interaction_id),
     )
     seen.add(interaction_id)
     await sw.inbox.reply(interaction_id, { reply })
   }
   await run.result()
-  const unknown = await sw.runs.start({ agent: 'loser', input: 'Go.', session_id, mode: 'auto' })
-  await until(session_id, (rune) => rune.kind === 'contract.moved' && rune.run_id === unknown.run_id)
+  const unknown = await sw.runs.start({ agent: 'loser', input: 'Go.', sessionId, mode: 'auto' })
+  await until(sessionId, (rune) => rune.kind === 'contract.moved' && rune.run_id === unknown.runId)
   await hand.advance(10)
   await unknown.result()
   const [settlement] = await sw.inbox.list()
   await hand.advance(24 * 60 * 60_000)
   await sw.inbox.reply(settlement?.interaction_id ?? '', { reply: { outcome: 'happened' } })
 
-  const state = newSessionState(session_id)
-  for (const rune of await runes(session_id)) foldSession(state, rune)
+  const state = newSessionState(sessionId)
+  for (const rune of await runes(sessionId)) foldSession(state, rune)
   expect([...state.calls, ...state.interactions, ...state.turns]).toEqual([])
   expect(new Set([...state.subjects.values()].map(({ machine }) => machine))).toEqual(
     new Set(['session', 'agent', 'run']),

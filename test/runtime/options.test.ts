@@ -4,14 +4,27 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { aiSdkModel } from '../../src/adapters/ai-sdk/ai-sdk-model.ts'
 import { workspaceTools } from '../../src/adapters/workspace/workspace-tools.ts'
-import { budgetOptions, budgetRecord, policyOptions } from '../../src/runtime/options.ts'
+import { asOptions, asRecord, budgetOptions, policyOptions } from '../../src/runtime/options.ts'
 import { breakOff, scriptedModel } from '../../src/runtime/scripted-model.ts'
 
 test('a budget is recorded in snake_case, with the limits that were declared and no others', () => {
   const declared = { tokens: 1, toolCalls: 2, wallTimeMs: 3, costUsd: 4 }
   expect(budgetOptions.parse(declared)).toEqual(declared)
-  expect(budgetRecord(declared)).toEqual({ tokens: 1, tool_calls: 2, wall_time_ms: 3, cost_usd: 4 })
-  expect(Object.keys(budgetRecord({ tokens: undefined, costUsd: 4 }))).toEqual(['cost_usd'])
+  const recorded = { tokens: 1, tool_calls: 2, wall_time_ms: 3, cost_usd: 4 }
+  expect(asRecord(declared)).toEqual(recorded)
+  expect(asOptions(recorded)).toEqual(declared)
+  expect(Object.keys(asRecord({ tokens: undefined, costUsd: 4 }))).toEqual(['cost_usd'])
+})
+
+test('options: budgets inside are renamed; what a user wrote inside other fields is not', () => {
+  const options = {
+    sessionId: 'ses_1',
+    sessionBudget: { toolCalls: 1 },
+    input: { someKey: 1, some_key: { toolCalls: 2 } },
+  }
+  const record = { session_id: 'ses_1', session_budget: { tool_calls: 1 }, input: options.input }
+  expect(asRecord(options)).toEqual(record)
+  expect(asOptions(record)).toEqual(options)
 })
 
 test('a policy is read as the one that approvals are bound to', () => {

@@ -18,14 +18,14 @@ async function killed(script: Parameters<typeof scriptedModel>[0], isThere: (kin
   const main = agent({ role: 'main', model: scriptedModel(script), tools: [hang] })
   const policy = { mode: 'full_access' as const }
   const world = await createWorld({ store: { ...store, runelog: first.runelog }, agents: { main }, policy })
-  const { session_id, run_id } = await world.sw.runs.start({ agent: 'main', input: 'Go.' })
-  await world.until(session_id, ({ kind, to }) => isThere(kind, to))
+  const { sessionId, runId } = await world.sw.runs.start({ agent: 'main', input: 'Go.' })
+  await world.until(sessionId, ({ kind, to }) => isThere(kind, to))
   await first.die()
   const next = connect(store.runelog)
   onTestFinished(() => world.end())
   const revive = (max_concurrent_runs: number) =>
     world.revive({ store: { ...store, runelog: next.runelog }, maxConcurrentRuns: max_concurrent_runs })
-  return { world, session_id, run_id, next, revive }
+  return { world, session_id: sessionId, run_id: runId, next, revive }
 }
 
 /** Holds the append with this trigger back until it is let go. */

@@ -39,7 +39,7 @@ async function redefined(before: Declared, after: Declared, change = (store: Ope
     }),
   })
   const lost = await createWorld({ agents: agents(first), store })
-  const { session_id, run_id } = await lost.sw.runs.start({ agent: 'worker', input: 'pay' })
+  const { sessionId, runId } = await lost.sw.runs.start({ agent: 'worker', input: 'pay' })
   if (first.approval === 'always') {
     await lost.sw.idle()
     const [{ interaction_id } = { interaction_id: '' }] = await lost.sw.inbox.list()
@@ -48,9 +48,9 @@ async function redefined(before: Declared, after: Declared, change = (store: Ope
   await begun.promise
   const world = await createWorld({ agents: agents(second), store: change(store) })
   await world.sw.idle()
-  const runes = await world.runes(session_id)
+  const runes = await world.runes(sessionId)
   expect(auditRunes(runes)).toEqual([])
-  const { status } = await world.sw.runs.show(run_id)
+  const { status } = await world.sw.runs.show(runId)
   await world.end()
   return { runes, again, status, result: runes.find((r) => r.kind === 'tool.result')?.payload }
 }
@@ -158,7 +158,7 @@ test('F-04 consequence: defaults that a deadline took are told as defaults, and 
       return request.messages.some((message) => message.role === 'tool') ? say('done') : form
     })
     const world = await createWorld({ agents: { worker: agent({ role: 'worker', model }) } })
-    const run = await world.sw.runs.start({ agent: 'worker', input: 'go', interactive_require_user_reply: false })
+    const run = await world.sw.runs.start({ agent: 'worker', input: 'go', interactiveRequireUserReply: false })
     await world.sw.idle()
     const [{ interaction_id } = { interaction_id: '' }] = await world.sw.inbox.list()
     if (reply === undefined) await world.hand.advance(7 * 86_400_000)
@@ -183,7 +183,7 @@ test.each([
   // GIVEN a step with a default
   const model = scriptedModel([ask({ title: 'Size?', fields: [{ name: 'size', default: 'M' }] }), say('done')])
   const world = await createWorld({ agents: { worker: agent({ role: 'worker', model }) } })
-  const run = await world.sw.runs.start({ agent: 'worker', input: 'go', mode, interactive_require_user_reply: false })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 'go', mode, interactiveRequireUserReply: false })
   await world.sw.idle()
   // WHEN it is decided
   const [question] = await world.sw.inbox.list()
@@ -191,7 +191,7 @@ test.each([
   else if (question !== undefined) await world.hand.advance(7 * 86_400_000)
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   // THEN the memory says how, as the record does, and so does the next prompt
-  const runes = await world.runes(run.session_id)
+  const runes = await world.runes(run.sessionId)
   const fact = runes.find((rune) => rune.kind === 'memory.committed')
   expect(fact?.payload).toMatchObject({ decided_by })
   const [history] = contractHistories(runes).values()

@@ -45,34 +45,34 @@ describe('redact refuses what unfinished work rests on', () => {
   test.each(['memory', 'sqlite'] as const)('the arguments of a call that waits for approval (%s)', async (store) => {
     const { paid, agents } = payer({ irreversible: true, approval: 'always' })
     world = await createWorld({ store, agents })
-    const { session_id, run_id, result } = await world.sw.runs.start({ agent: 'a', input: 'go' })
+    const { sessionId, runId, result } = await world.sw.runs.start({ agent: 'a', input: 'go' })
     await world.sw.idle()
-    const runes = await world.runes(session_id)
+    const runes = await world.runes(sessionId)
     for (const kind of ['tool.call', 'contract.opened', 'interaction.opened'] as const)
-      await expect(world.sw.sessions.redact(session_id, eventOf(runes, kind), 'private'), kind).rejects.toMatchObject({
+      await expect(world.sw.sessions.redact(sessionId, eventOf(runes, kind), 'private'), kind).rejects.toMatchObject({
         code: 'content_in_use',
-        details: { what: 'call', id: runes.find((r) => r.kind === 'tool.call')?.call_id, run_id },
-        message: expect.stringContaining(`cancel ${run_id}`),
+        details: { what: 'call', id: runes.find((r) => r.kind === 'tool.call')?.call_id, run_id: runId },
+        message: expect.stringContaining(`cancel ${runId}`),
       })
-    expect(await world.runes(session_id)).toEqual(runes)
+    expect(await world.runes(sessionId)).toEqual(runes)
 
     const [asked] = await world.sw.inbox.list()
     await world.sw.inbox.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve' } })
     expect(await result()).toMatchObject({ status: 'succeeded' })
     expect(paid).toEqual([{ n: 42 }])
     await world.sw.idle()
-    await world.sw.sessions.redact(session_id, eventOf(runes, 'tool.call'), 'private')
+    await world.sw.sessions.redact(sessionId, eventOf(runes, 'tool.call'), 'private')
   })
 
   test('a cancelled run gives its content free', async () => {
     const { agents } = payer({ irreversible: true, approval: 'always' })
     world = await createWorld({ agents })
-    const { session_id, run_id } = await world.sw.runs.start({ agent: 'a', input: 'go' })
+    const { sessionId, runId } = await world.sw.runs.start({ agent: 'a', input: 'go' })
     await world.sw.idle()
-    const event_id = eventOf(await world.runes(session_id), 'tool.call')
-    await world.sw.runs.cancel(run_id)
-    await world.sw.sessions.redact(session_id, event_id, 'private')
-    expect((await world.runes(session_id))[event_id - 1]).toMatchObject({ redacted: true })
+    const event_id = eventOf(await world.runes(sessionId), 'tool.call')
+    await world.sw.runs.cancel(runId)
+    await world.sw.sessions.redact(sessionId, event_id, 'private')
+    expect((await world.runes(sessionId))[event_id - 1]).toMatchObject({ redacted: true })
   })
 
   test('the arguments of a call that a lost worker began, and the answer to its approval', async () => {
@@ -82,16 +82,16 @@ describe('redact refuses what unfinished work rests on', () => {
     )
     const store = await openStore('memory:')
     world = await createWorld({ store: { ...store, isExclusive: false }, agents })
-    const { session_id } = await world.sw.runs.start({ agent: 'a', input: 'go' })
+    const { sessionId } = await world.sw.runs.start({ agent: 'a', input: 'go' })
     await world.sw.idle()
     const [asked] = await world.sw.inbox.list()
     await world.sw.inbox.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve' } })
-    await world.until(session_id, ({ kind }) => kind === 'tool.approved')
-    const runes = await world.runes(session_id)
+    await world.until(sessionId, ({ kind }) => kind === 'tool.approved')
+    const runes = await world.runes(sessionId)
     // Another process, while the first one is as good as dead: it never comes back from its tool.
     const program = await world.revive({ maxConcurrentRuns: 0 })
     for (const kind of ['tool.call', 'interaction.answered'] as const)
-      await expect(program.sessions.redact(session_id, eventOf(runes, kind), 'private'), kind).rejects.toMatchObject({
+      await expect(program.sessions.redact(sessionId, eventOf(runes, kind), 'private'), kind).rejects.toMatchObject({
         code: 'content_in_use',
       })
     expect(paid).toEqual([{ n: 42 }])
@@ -101,22 +101,22 @@ describe('redact refuses what unfinished work rests on', () => {
     const { asked, agents } = payer({ approval: 'always' })
     const store = await openStore('memory:')
     world = await createWorld({ store, agents, maxConcurrentRuns: 0 })
-    const { session_id, ...run } = await world.sw.runs.start({ agent: 'a', input: 'my wish' })
-    const submitted = eventOf(await world.runes(session_id), 'run.submitted')
-    const refused = { code: 'content_in_use', details: { what: 'run', id: run.run_id } }
-    await expect(world.sw.sessions.redact(session_id, submitted, 'private')).rejects.toMatchObject(refused)
+    const { sessionId, ...run } = await world.sw.runs.start({ agent: 'a', input: 'my wish' })
+    const submitted = eventOf(await world.runes(sessionId), 'run.submitted')
+    const refused = { code: 'content_in_use', details: { what: 'run', id: run.runId } }
+    await expect(world.sw.sessions.redact(sessionId, submitted, 'private')).rejects.toMatchObject(refused)
     await world.restart({ maxConcurrentRuns: 1 })
     await world.sw.idle()
-    await world.sw.sessions.redact(session_id, submitted, 'private')
+    await world.sw.sessions.redact(sessionId, submitted, 'private')
 
-    await world.sw.runs.steer(run.run_id, 'another wish')
-    const steered = eventOf(await world.runes(session_id), 'run.requested')
-    await expect(world.sw.sessions.redact(session_id, steered, 'private')).rejects.toMatchObject(refused)
+    await world.sw.runs.steer(run.runId, 'another wish')
+    const steered = eventOf(await world.runes(sessionId), 'run.requested')
+    await expect(world.sw.sessions.redact(sessionId, steered, 'private')).rejects.toMatchObject(refused)
     const [question] = await world.sw.inbox.list()
     await world.sw.inbox.reply(question?.interaction_id ?? '', { reply: { decision: 'deny' } })
-    await world.until(session_id, (r) => r.kind === 'run.moved' && r.to === 'succeeded')
+    await world.until(sessionId, (r) => r.kind === 'run.moved' && r.to === 'succeeded')
     expect(asked.at(-1)).toContain('another wish')
-    await world.sw.sessions.redact(session_id, steered, 'private')
+    await world.sw.sessions.redact(sessionId, steered, 'private')
   })
 })
 
@@ -147,18 +147,18 @@ describe('content that was erased before it was used', () => {
 
   test('an approved call without its arguments is not run, and the reason is told', async () => {
     const { paid, agents } = payer({ irreversible: true, approval: 'always' })
-    const { session_id, run_id, erase } = await begin({ agents })
+    const { sessionId, runId, erase } = await begin({ agents })
     await world.sw.idle()
     await world.sw.close()
     await erase('tool.call')
     const [asked] = await world.sw.inbox.list()
     await world.sw.inbox.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve' } })
-    const ended = await world.until(session_id, (r) => r.kind === 'contract.moved' && r.to === 'rejected')
+    const ended = await world.until(sessionId, (r) => r.kind === 'contract.moved' && r.to === 'rejected')
     expect(ended.payload).toMatchObject({
       error_message: expect.stringContaining('The arguments of bank.pay were redacted.'),
     })
     await world.sw.idle()
-    expect((await world.sw.runs.show(run_id)).status).toBe('succeeded')
+    expect((await world.sw.runs.show(runId)).status).toBe('succeeded')
     expect(paid).toEqual([])
   })
 
@@ -167,13 +167,13 @@ describe('content that was erased before it was used', () => {
     ['read-only', { readOnly: true }, 'failed'],
   ] as const)('a begun call that is %s is not repeated without its arguments', async (_, flags, status) => {
     const { paid, agents } = payer(flags, () => new Promise(() => {}))
-    const { session_id, erase } = await begin({ agents })
-    await world.until(session_id, ({ kind }) => kind === 'tool.moved')
+    const { sessionId, erase } = await begin({ agents })
+    await world.until(sessionId, ({ kind }) => kind === 'tool.moved')
     const lost = world.sw
     world.hand.advance(600_000)
     await erase('tool.call')
-    const ended = await world.until(session_id, (r) => r.kind === 'contract.moved' && r.to === status)
-    const log = JSON.stringify(await world.runes(session_id))
+    const ended = await world.until(sessionId, (r) => r.kind === 'contract.moved' && r.to === status)
+    const log = JSON.stringify(await world.runes(sessionId))
     expect(log).toContain('The arguments of bank.pay were redacted.')
     expect(ended.payload).toMatchObject(status === 'waiting' ? { reason: 'outcome_unknown' } : {})
     expect(paid).toEqual([{ n: 42 }])
@@ -182,15 +182,15 @@ describe('content that was erased before it was used', () => {
 
   test('an erased answer is no approval', async () => {
     const { paid, agents } = payer({ irreversible: true, approval: 'always' })
-    const { session_id, erase } = await begin({ agents })
+    const { sessionId, erase } = await begin({ agents })
     await world.sw.idle()
-    await world.sw.sessions.pause(session_id)
+    await world.sw.sessions.pause(sessionId)
     const [asked] = await world.sw.inbox.list()
     await world.sw.inbox.reply(asked?.interaction_id ?? '', { reply: { decision: 'deny' } })
     await world.sw.close()
     await erase('interaction.answered')
-    await world.sw.sessions.resume(session_id)
-    await world.until(session_id, (r) => r.kind === 'contract.moved' && r.to === 'rejected')
+    await world.sw.sessions.resume(sessionId)
+    await world.until(sessionId, (r) => r.kind === 'contract.moved' && r.to === 'rejected')
     expect(paid).toEqual([])
   })
 
@@ -198,14 +198,14 @@ describe('content that was erased before it was used', () => {
     const { asked, agents } = payer({})
     const store = { ...(await openStore('memory:')), isExclusive: false }
     world = await createWorld({ store, agents, maxConcurrentRuns: 0 })
-    const { session_id, run_id } = await world.sw.runs.start({ agent: 'a', input: 'my wish' })
+    const { sessionId, runId } = await world.sw.runs.start({ agent: 'a', input: 'my wish' })
     await world.sw.close()
     await world.revive({
       store: { ...store, runelog: erasing(store.runelog, 'run.submitted') },
       maxConcurrentRuns: 1,
     })
-    await world.until(session_id, (r) => r.kind === 'run.moved' && r.to === 'failed')
-    expect(await world.sw.runs.show(run_id)).toMatchObject({ error_code: 'INPUT_REDACTED' })
+    await world.until(sessionId, (r) => r.kind === 'run.moved' && r.to === 'failed')
+    expect(await world.sw.runs.show(runId)).toMatchObject({ error_code: 'INPUT_REDACTED' })
     expect(asked).toEqual([])
   })
 })

@@ -68,7 +68,7 @@ describe('secrets', () => {
     await world.sw.inbox.reply(waiting?.interaction_id ?? '', { reply: { decision: 'approve' } })
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     expect(seen).toEqual([{ word: '[secret:password]' }])
-    expect(JSON.stringify(await world.runes(run.session_id))).not.toContain('hunter')
+    expect(JSON.stringify(await world.runes(run.sessionId))).not.toContain('hunter')
     await world.end()
   })
 
@@ -87,7 +87,7 @@ describe('secrets', () => {
     })
     const run = await world.sw.runs.start({ agent: 'a', input: 'read' })
     await run.result()
-    expect(JSON.stringify(await world.runes(run.session_id))).not.toContain('hunt')
+    expect(JSON.stringify(await world.runes(run.sessionId))).not.toContain('hunt')
     await world.end()
   })
 })
@@ -115,9 +115,9 @@ test('a redaction waits for the run that is under way, and leaves a waiting one 
   const model = scriptedModel([call('slow.read'), call('payments.pay'), say('done')])
   const world = await createWorld({ agents: { a: agent({ role: 'a', model, tools: [slow, pay] }) } })
   const run = await world.sw.runs.start({ agent: 'a', input: 'my secret wish' })
-  const started = await world.until(run.session_id, (r) => r.kind === 'turn.started')
-  await world.until(run.session_id, (r) => r.kind === 'tool.moved')
-  const redact = () => world.sw.sessions.redact(run.session_id, started.event_id, 'asked for')
+  const started = await world.until(run.sessionId, (r) => r.kind === 'turn.started')
+  await world.until(run.sessionId, (r) => r.kind === 'tool.moved')
+  const redact = () => world.sw.sessions.redact(run.sessionId, started.event_id, 'asked for')
   await expect(redact()).rejects.toMatchObject({ code: 'session_busy' })
   release()
   await world.sw.idle()
@@ -146,11 +146,11 @@ test.each(['memory', 'sqlite'] as const)(
       await world.sw.idle()
       expect(shown.at(-1)).toContain('my secret wish')
       const [waiting] = await world.sw.inbox.list()
-      const started = (await world.runes(run.session_id)).find((r) => r.kind === 'turn.started')
+      const started = (await world.runes(run.sessionId)).find((r) => r.kind === 'turn.started')
 
       // The answer comes some moments after the redaction has begun, each time one later.
       let isErased = false
-      const erased = world.sw.sessions.redact(run.session_id, started?.event_id ?? 0, 'asked for').then(() => {
+      const erased = world.sw.sessions.redact(run.sessionId, started?.event_id ?? 0, 'asked for').then(() => {
         isErased = true
       })
       for (let moment = 0; moment < lag; moment++) await null
@@ -181,13 +181,13 @@ test('a reply that races with a cancel is no crash of the agent', async () => {
   await world.sw.idle()
   const [first, second] = await world.sw.inbox.list()
   await world.sw.inbox.reply(first?.interaction_id ?? '', { reply: { decision: 'approve' } })
-  await world.until(run.session_id, (r) => r.kind === 'tool.approved')
+  await world.until(run.sessionId, (r) => r.kind === 'tool.approved')
   await Promise.all([
     run.cancel('enough'),
     world.sw.inbox.reply(second?.interaction_id ?? '', { reply: { decision: 'approve' } }).catch(() => undefined),
   ])
   expect(await run.result()).toMatchObject({ status: 'canceled' })
-  expect(auditRunes(await world.runes(run.session_id))).toEqual([])
+  expect(auditRunes(await world.runes(run.sessionId))).toEqual([])
   await world.end()
 })
 
@@ -202,14 +202,14 @@ test('a shutdown leaves delegated tasks alone', async () => {
     scribe: agent({ role: 'scribe', model: scriptedModel([call('notes.write'), say('I wrote it.')]), tools: [note] }),
   }
   const world = await createWorld({ store: 'sqlite', agents })
-  const { run_id, session_id } = await world.sw.runs.start({ agent: 'lead', input: 'go' })
-  await world.until(session_id, (r) => r.kind === 'interaction.opened')
+  const { runId, sessionId } = await world.sw.runs.start({ agent: 'lead', input: 'go' })
+  await world.until(sessionId, (r) => r.kind === 'interaction.opened')
   const closing = world.restart()
   await world.hand.advance(10_000)
   await closing
   const [waiting] = await world.sw.inbox.list()
   await world.sw.inbox.reply(waiting?.interaction_id ?? '', { reply: { decision: 'approve' } })
-  expect(await (await world.sw.runs.get(run_id)).result()).toMatchObject({ status: 'succeeded', result: 'all done' })
+  expect(await (await world.sw.runs.get(runId)).result()).toMatchObject({ status: 'succeeded', result: 'all done' })
   await world.end()
 })
 
@@ -258,7 +258,7 @@ test('settle: "did not happen" is refused while the tool has not returned', asyn
   const model = scriptedModel([call('bank.pay'), call('bank.pay'), say('done')])
   const world = await createWorld({ agents: { a: agent({ role: 'a', model, tools: [bank] }) } })
   const run = await world.sw.runs.start({ agent: 'a', input: 'pay' })
-  await world.until(run.session_id, (r) => r.kind === 'tool.moved')
+  await world.until(run.sessionId, (r) => r.kind === 'tool.moved')
   for (let i = 0; i < 40; i++) await world.hand.advance(1_000)
   await world.sw.idle()
   // The first call is not recorded as failed, so the model cannot make a second one of it.
@@ -286,7 +286,7 @@ test('settle: "did not happen" is refused, each time, after a given-up tool has 
   const model = scriptedModel([call('bank.pay'), say('done')])
   const world = await createWorld({ agents: { a: agent({ role: 'a', model, tools: [bank] }) } })
   const run = await world.sw.runs.start({ agent: 'a', input: 'pay' })
-  await world.until(run.session_id, (r) => r.kind === 'tool.moved')
+  await world.until(run.sessionId, (r) => r.kind === 'tool.moved')
   await world.hand.advance(1_000)
   await world.sw.idle()
   const [{ interaction_id } = { interaction_id: '' }] = await world.sw.inbox.list()

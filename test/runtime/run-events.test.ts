@@ -16,9 +16,9 @@ test('run events: a client that resumes after any event of a finished run gets t
   const world = await createWorld({ agents: { worker } })
   const run = await world.sw.runs.start({ agent: 'worker', input: 1 })
   const all = await heard(run)
-  const next = await world.sw.runs.start({ agent: 'worker', input: 2, session_id: run.session_id })
+  const next = await world.sw.runs.start({ agent: 'worker', input: 2, sessionId: run.sessionId })
   await next.result()
-  const head = await world.sw.runelog.head(run.session_id)
+  const head = await world.sw.runelog.head(run.sessionId)
   for (let after = 0; after <= (head?.event_id ?? 0); after++)
     expect(await heard(run, after)).toEqual(all.filter((event_id) => event_id > after))
   await world.end()
@@ -32,12 +32,30 @@ test('run.events: a cursor beyond the end of the session is refused, as over HTT
   const world = await createWorld({ agents: { worker } })
   const run = await world.sw.runs.start({ agent: 'worker', input: 1 })
   await world.sw.idle()
-  expect((await world.sw.runs.show(run.run_id)).status).toBe('waiting_user')
+  expect((await world.sw.runs.show(run.runId)).status).toBe('waiting_user')
   const ahead = { code: 'cursor_ahead', message: expect.stringContaining('cannot go on after 999') }
   await expect(heard(run, 999)).rejects.toMatchObject(ahead)
   await run.cancel()
   await run.result()
   await expect(heard(run, 999)).rejects.toMatchObject(ahead)
+  await world.end()
+})
+
+test('run.events: a signal ends the events of a run that goes on, also one that had aborted before', async () => {
+  const model = scriptedModel([ask({ type: 'confirmation', title: 'Ready?' }), say('Done.')])
+  const world = await createWorld({ agents: { worker: agent({ role: 'worker', model }) } })
+  const run = await world.sw.runs.start({ agent: 'worker', input: 1 })
+  const leaving = new AbortController()
+  for (const round of ['while it waits', 'at once']) {
+    const seen: string[] = []
+    for await (const event of run.events({ signal: leaving.signal })) {
+      if (event.type !== 'rune') continue
+      seen.push(event.rune.kind)
+      if (event.rune.kind === 'interaction.opened') leaving.abort()
+    }
+    expect(seen.includes('interaction.opened')).toBe(round === 'while it waits')
+  }
+  expect((await world.sw.runs.show(run.runId)).status).toBe('waiting_user')
   await world.end()
 })
 
@@ -50,7 +68,7 @@ test.each([
   [
     'a misspelled field',
     { afterr: 3 },
-    'options/afterr: Unknown field "afterr". Did you mean "after"? Known fields: after.',
+    'options/afterr: Unknown field "afterr". Did you mean "after"? Known fields: after, signal.',
   ],
   ['null for the options', null, 'options: Invalid input: expected object, received null'],
 ])('run.events: %s is refused when the first event is asked for', async (_, options, problem) => {

@@ -27,15 +27,21 @@ test('F-34 result: a run that was put back and then succeeded has no message', a
   const main = agent({ role: 'main', model: scriptedModel([call('shop.wait', {}), say('Done.')]), tools: [held] })
   const world = await createWorld({ store: 'sqlite', agents: { main } })
   onTestFinished(() => world.end())
-  const { run_id, session_id } = await world.sw.runs.start({ agent: 'main', input: 'Go.' })
+  const { runId, sessionId } = await world.sw.runs.start({ agent: 'main', input: 'Go.' })
   await begun.promise
   const restarted = world.restart()
   done.resolve('waited')
   const sw = await restarted
-  const put = (await world.runes(session_id)).find((rune) => rune.kind === 'run.moved' && rune.to === 'queued')
+  const put = (await world.runes(sessionId)).find((rune) => rune.kind === 'run.moved' && rune.to === 'queued')
   expect(put?.payload).toMatchObject({ message: 'the worker is shutting down' })
-  const run = await sw.runs.get(run_id)
-  expect(await run.result()).toEqual({ run_id, status: 'succeeded', result: 'Done.', error_code: null, message: null })
+  const run = await sw.runs.get(runId)
+  expect(await run.result()).toEqual({
+    runId: runId,
+    status: 'succeeded',
+    result: 'Done.',
+    errorCode: null,
+    message: null,
+  })
 })
 
 test('F-34 budget: the message counts the calls that were made, and those that the next step needs', async () => {
@@ -43,12 +49,12 @@ test('F-34 budget: the message counts the calls that were made, and those that t
   const main = agent({ role: 'main', model: scriptedModel(script), tools: [look] })
   const world = await createWorld({ agents: { main } })
   onTestFinished(() => world.end())
-  const run = await world.sw.runs.start({ agent: 'main', input: 'Go.', budget: { tool_calls: 3 } })
+  const run = await world.sw.runs.start({ agent: 'main', input: 'Go.', budget: { toolCalls: 3 } })
   expect(await run.result()).toMatchObject({
-    error_code: 'BUDGET_EXHAUSTED',
+    errorCode: 'BUDGET_EXHAUSTED',
     message: 'The run has used up its budget: 3 of 3 tool calls are made, and the next step needs 1 more.',
   })
-  expect((await world.runes(run.session_id)).filter((rune) => rune.kind === 'tool.call')).toHaveLength(3)
+  expect((await world.runes(run.sessionId)).filter((rune) => rune.kind === 'tool.call')).toHaveLength(3)
 })
 
 test('F-34 scripted model: a script without an answer left fails the run', async () => {
@@ -70,8 +76,8 @@ test.each([{}, { input: null }, { input: undefined }, { input: '' }, { input: ' 
     onTestFinished(() => world.end())
     const refused = { code: 'input_missing', message: expect.stringContaining('Pass a text or other JSON as input') }
     await expect(world.sw.runs.start({ agent: 'main', ...given } as Submission)).rejects.toMatchObject(refused)
-    const { session_id } = await world.sw.sessions.create({ agent: 'main' })
-    await expect(world.sw.runs.start({ agent: 'main', session_id, ...given } as Submission)).rejects.toMatchObject(
+    const { sessionId } = await world.sw.sessions.create({ agent: 'main' })
+    await expect(world.sw.runs.start({ agent: 'main', sessionId, ...given } as Submission)).rejects.toMatchObject(
       refused,
     )
 
@@ -79,9 +85,9 @@ test.each([{}, { input: null }, { input: undefined }, { input: '' }, { input: ' 
     const code = 'input' in given && given.input !== undefined ? 'input_missing' : 'bad_request'
     const body = { agent: 'main', ...given }
     await expect(client.call(submitRun, { body: body as never })).rejects.toMatchObject({ code })
-    const message = { params: { session_id }, body: given as never }
+    const message = { params: { session_id: sessionId }, body: given as never }
     await expect(client.call(sendMessage, message)).rejects.toMatchObject({ code })
-    expect((await world.runes(session_id)).some((rune) => rune.kind === 'run.submitted')).toBe(false)
+    expect((await world.runes(sessionId)).some((rune) => rune.kind === 'run.submitted')).toBe(false)
   },
 )
 
@@ -102,10 +108,10 @@ test('F-34 submit: a budget for a session that exists is refused', async () => {
   const main = agent({ role: 'main', model: scriptedModel(() => say('Hi.')) })
   const { world, client } = await createBackendWorld({ main })
   onTestFinished(() => world.end())
-  const { session_id } = await world.sw.sessions.create({ agent: 'main' })
-  const body = { agent: 'main', input: 'Go.', session_id, session_budget: { tokens: 5 } }
+  const { sessionId } = await world.sw.sessions.create({ agent: 'main' })
+  const body = { agent: 'main', input: 'Go.', session_id: sessionId, session_budget: { tokens: 5 } }
   await expect(client.call(submitRun, { body })).rejects.toMatchObject({ code: 'budget_given_late' })
-  expect((await world.runes(session_id)).some((rune) => rune.kind === 'run.submitted')).toBe(false)
+  expect((await world.runes(sessionId)).some((rune) => rune.kind === 'run.submitted')).toBe(false)
 })
 
 test('F-34 close: a closed memory store refuses work, as the other stores do', async () => {

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { drained } from '../../src/adapters/system/testing.ts'
-import type { Budget } from '../../src/observation/session-state.ts'
 import { agent } from '../../src/runtime/define-agent.ts'
 import type { Model, ModelEvent } from '../../src/runtime/model.ts'
+import type { BudgetOptions } from '../../src/runtime/options.ts'
 import { auditRunes } from '../support/audit-runes.ts'
 import { createWorld } from '../support/world.ts'
 
@@ -32,20 +32,18 @@ function endless(word = 'word ') {
 const scopes = ['run', 'agent', 'session'] as const
 
 /** An agent declares its budget in camelCase. */
-const declared = ({ tokens, wall_time_ms: wallTimeMs }: Budget) => ({ tokens, wallTimeMs })
-
-async function start(scope: (typeof scopes)[number], budget: Budget, more = {}) {
+async function start(scope: (typeof scopes)[number], budget: BudgetOptions, more = {}) {
   const { model, gate, speak } = endless()
-  const talker = agent({ role: 'talker', model, ...(scope === 'agent' ? { budget: declared(budget) } : {}), ...more })
+  const talker = agent({ role: 'talker', model, ...(scope === 'agent' ? { budget } : {}), ...more })
   const world = await createWorld({ agents: { talker } })
   onTestFinished(() => world.end())
   const run = await world.sw.runs.start({
     agent: 'talker',
     input: 'talk',
     ...(scope === 'run' ? { budget } : {}),
-    ...(scope === 'session' ? { session_budget: budget } : {}),
+    ...(scope === 'session' ? { sessionBudget: budget } : {}),
   })
-  await world.until(run.session_id, (rune) => rune.kind === 'turn.started')
+  await world.until(run.sessionId, (rune) => rune.kind === 'turn.started')
   await speak()
   return { world, run, gate, speak }
 }
@@ -55,13 +53,13 @@ type Started = Awaited<ReturnType<typeof start>>
 /** What became of the run, and that what it said until then is recorded. */
 async function ending({ world, run, gate }: Started, scope: string) {
   const kinds = scope === 'run' ? ['turn.error'] : ['turn.interrupted']
-  const last = await world.until(run.session_id, (rune) => kinds.includes(rune.kind))
+  const last = await world.until(run.sessionId, (rune) => kinds.includes(rune.kind))
   await world.sw.idle()
-  const runes = await world.runes(run.session_id)
+  const runes = await world.runes(run.sessionId)
   expect(gate.stopped).toBe(true)
   expect(last.payload).toMatchObject({ partial_output: expect.stringMatching(/^word /) })
   expect(auditRunes(runes)).toEqual([])
-  const { status, error_code } = await world.sw.runs.show(run.run_id)
+  const { status, error_code } = await world.sw.runs.show(run.runId)
   if (scope === 'session') {
     expect(status).toBe('queued')
     expect(runes.find((rune) => rune.kind === 'session.suspended')?.trigger).toBe('budget_exhausted')
@@ -70,7 +68,7 @@ async function ending({ world, run, gate }: Started, scope: string) {
 }
 
 test.each(scopes)('F-94 budgets: the wall time of the %s cuts a stream in the middle', async (scope) => {
-  const started = await start(scope, { wall_time_ms: 1_000 })
+  const started = await start(scope, { wallTimeMs: 1_000 })
   await started.world.hand.advance(900)
   expect(started.gate.stopped).toBe(false)
   await started.world.hand.advance(200)
@@ -88,7 +86,7 @@ test.each(scopes)('F-94 budgets: the tokens of the %s cut a stream in the middle
 
 test('F-94 budgets: the cost of a run cuts a stream in the middle', async () => {
   const price = { inputUsdPerMillion: 0, outputUsdPerMillion: 1_000_000 }
-  const started = await start('run', { cost_usd: 5 }, { price })
+  const started = await start('run', { costUsd: 5 }, { price })
   for (let i = 0; i < 10 && !started.gate.stopped; i++) await started.speak()
   expect(await ending(started, 'run')).toMatchObject({ usage: { output_tokens: 6, cost_usd: 6 } })
 })

@@ -18,8 +18,8 @@ async function spent() {
   const well = agent({ role: 'well', model: scriptedModel(() => say('Fine.')) })
   const at = await createBackendWorld({ main, well })
   onTestFinished(() => at.world.end())
-  const run = await at.world.sw.runs.start({ agent: 'main', input: 'Go.', session_budget: { tool_calls: 2 } })
-  return { ...at, sw: at.world.sw, run, session_id: run.session_id }
+  const run = await at.world.sw.runs.start({ agent: 'main', input: 'Go.', sessionBudget: { toolCalls: 2 } })
+  return { ...at, sw: at.world.sw, run, session_id: run.sessionId }
 }
 
 describe('F-29 suspended session', () => {
@@ -32,30 +32,30 @@ describe('F-29 suspended session', () => {
       details: { session_id, by: 'budget' },
     }
     const before = (await world.runes(session_id)).length
-    await expect(sw.runs.start({ agent: 'main', input: 'More.', session_id })).rejects.toMatchObject(refused)
-    await expect(sw.runs.start({ agent: 'well', input: 'More.', session_id })).rejects.toMatchObject(refused)
+    await expect(sw.runs.start({ agent: 'main', input: 'More.', sessionId: session_id })).rejects.toMatchObject(refused)
+    await expect(sw.runs.start({ agent: 'well', input: 'More.', sessionId: session_id })).rejects.toMatchObject(refused)
     const message = { params: { session_id }, body: { input: 'More.' } }
     await expect(client.call(sendMessage, message)).rejects.toMatchObject(refused)
-    const goal = { goal: 'Ship it.', session_id, planner: 'main', critic: 'well' }
+    const goal = { goal: 'Ship it.', sessionId: session_id, planner: 'main', critic: 'well' }
     await expect(sw.goals.start(goal)).rejects.toMatchObject(refused)
     expect(await world.runes(session_id)).toHaveLength(before)
   })
 
   test('F-29 submit: a key that was used before the suspension still finds its run', async () => {
     const { sw, session_id } = await spent()
-    const keyed = { agent: 'well', input: 'Hi.', session_id, idempotency_key: 'k' }
+    const keyed = { agent: 'well', input: 'Hi.', sessionId: session_id, idempotencyKey: 'k' }
     const first = await sw.runs.start(keyed)
     await sw.idle()
-    expect(await sw.runs.start(keyed)).toMatchObject({ run_id: first.run_id, is_repeated: true })
+    expect(await sw.runs.start(keyed)).toMatchObject({ runId: first.runId, isRepeated: true })
   })
 
   test('F-29 result: a run that is queued in a suspended session is refused, and goes on once the session is back', async () => {
     const { sw, run, session_id, client } = await spent()
-    const stuck = { code: 'session_suspended', details: { session_id, run_id: run.run_id, by: 'budget' } }
+    const stuck = { code: 'session_suspended', details: { session_id, run_id: run.runId, by: 'budget' } }
     await expect(run.result()).rejects.toMatchObject(stuck)
     await expect(run.result()).rejects.toMatchObject(stuck)
 
-    const asked = { params: { run_id: run.run_id } }
+    const asked = { params: { run_id: run.runId } }
     const why = `Its session ${session_id} is suspended: The session has used up its budget`
     await expect(client.call(runResult, asked)).rejects.toMatchObject({
       code: 'run_not_over',
@@ -67,10 +67,10 @@ describe('F-29 suspended session', () => {
     })
     expect(await client.call(getSession, { params: { session_id } })).toMatchObject({ suspension: { by: 'budget' } })
 
-    await sw.sessions.replenish(session_id, { tool_calls: 10 }, 'one more try')
+    await sw.sessions.replenish(session_id, { toolCalls: 10 }, 'one more try')
     expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
     expect(await client.call(getSession, { params: { session_id } })).toMatchObject({ suspension: null })
-    expect((await sw.runs.start({ agent: 'well', input: 'Hi.', session_id })).is_repeated).toBe(false)
+    expect((await sw.runs.start({ agent: 'well', input: 'Hi.', sessionId: session_id })).isRepeated).toBe(false)
   })
 
   test('F-29 errors: the refusal asks for a reset, and a reset with a reason is recorded', async () => {
@@ -83,15 +83,17 @@ describe('F-29 suspended session', () => {
     onTestFinished(() => world.end())
     const { sw } = world
     const run = await sw.runs.start({ agent: 'main', input: 'Go.' })
-    const { session_id } = run
+    const { sessionId } = run
     await expect(run.result()).rejects.toMatchObject({
       code: 'session_suspended',
       message: expect.stringContaining('look at its errors and reset it'),
       details: { by: 'errors' },
     })
-    expect(await client.call(getSession, { params: { session_id } })).toMatchObject({ suspension: { by: 'errors' } })
-    await sw.sessions.reset(session_id, 'the model is up again')
-    const back = (await world.runes(session_id)).find((rune) => rune.kind === 'session.unsuspended')
+    expect(await client.call(getSession, { params: { session_id: sessionId } })).toMatchObject({
+      suspension: { by: 'errors' },
+    })
+    await sw.sessions.reset(sessionId, 'the model is up again')
+    const back = (await world.runes(sessionId)).find((rune) => rune.kind === 'session.unsuspended')
     expect(back).toMatchObject({ trigger: 'reset', payload: { reason: 'the model is up again' } })
   })
 
@@ -115,7 +117,7 @@ describe('F-29 suspended session', () => {
     })
     await expect(sw.sessions.resume(session_id)).rejects.toThrow('a resume alone does not bring it back')
     expect(await world.runes(session_id)).toHaveLength(before)
-    await expect(sw.runs.start({ agent: 'main', input: 'More.', session_id })).rejects.toThrow(command)
+    await expect(sw.runs.start({ agent: 'main', input: 'More.', sessionId: session_id })).rejects.toThrow(command)
     expect(await resume({ budget: { tool_calls: 10 } })).toMatchObject({ state: 'active' })
   })
 
@@ -129,16 +131,16 @@ describe('F-29 suspended session', () => {
     onTestFinished(() => world.end())
     const run = await world.sw.runs.start({ agent: 'main', input: 'Go.' })
     await expect(run.result()).rejects.toMatchObject({ code: 'session_suspended' })
-    const { session_id } = run
+    const { sessionId } = run
     const needsReset = {
       code: 'suspended_otherwise',
-      message: expect.stringContaining(`reset it (statewright resume ${session_id})`),
+      message: expect.stringContaining(`reset it (statewright resume ${sessionId})`),
       details: { by: 'errors' },
     }
-    const budget = { tool_calls: 10 }
-    await expect(world.sw.sessions.replenish(session_id, budget)).rejects.toMatchObject(needsReset)
-    const resume = (body: object) => client.call(resumeSession, { params: { session_id }, body })
-    await expect(resume({ budget })).rejects.toMatchObject(needsReset)
+    const budget = { toolCalls: 10 }
+    await expect(world.sw.sessions.replenish(sessionId, budget)).rejects.toMatchObject(needsReset)
+    const resume = (body: object) => client.call(resumeSession, { params: { session_id: sessionId }, body })
+    await expect(resume({ budget: { tool_calls: 10 } })).rejects.toMatchObject(needsReset)
     expect(await resume({ reset: true })).toMatchObject({ state: 'active' })
   })
 
@@ -149,26 +151,26 @@ describe('F-29 suspended session', () => {
     onTestFinished(() => world.end())
     const { sw } = world
     const first = await sw.runs.start({ agent: 'main', input: 'Go.' })
-    const { session_id } = first
+    const { sessionId } = first
     await sw.idle()
-    const second = await sw.runs.start({ agent: 'main', input: 'Again.', session_id })
-    const third = await sw.runs.start({ agent: 'main', input: 'And again.', session_id })
+    const second = await sw.runs.start({ agent: 'main', input: 'Again.', sessionId })
+    const third = await sw.runs.start({ agent: 'main', input: 'And again.', sessionId })
     const heldUp = async (run_id: string) => (await client.call(getRun, { params: { run_id } })).held_up_by
-    const behind = { what: 'run', id: first.run_id, state: 'waiting_user', needs_person: true }
-    expect(await heldUp(first.run_id)).toBeNull()
-    expect(await heldUp(second.run_id)).toMatchObject(behind)
-    expect(await heldUp(third.run_id)).toMatchObject(behind)
+    const behind = { what: 'run', id: first.runId, state: 'waiting_user', needs_person: true }
+    expect(await heldUp(first.runId)).toBeNull()
+    expect(await heldUp(second.runId)).toMatchObject(behind)
+    expect(await heldUp(third.runId)).toMatchObject(behind)
 
-    await sw.sessions.pause(session_id)
-    const paused = { what: 'session', id: session_id, state: 'paused', needs_person: true }
-    expect(await heldUp(third.run_id)).toMatchObject(paused)
-    await sw.sessions.resume(session_id, 'back from lunch')
-    const resumed = (await world.runes(session_id)).find((rune) => rune.kind === 'session.resumed')
+    await sw.sessions.pause(sessionId)
+    const paused = { what: 'session', id: sessionId, state: 'paused', needs_person: true }
+    expect(await heldUp(third.runId)).toMatchObject(paused)
+    await sw.sessions.resume(sessionId, 'back from lunch')
+    const resumed = (await world.runes(sessionId)).find((rune) => rune.kind === 'session.resumed')
     expect(resumed?.payload).toEqual({ reason: 'back from lunch' })
 
     const [asked] = await sw.inbox.list()
     await sw.inbox.reply(asked?.interaction_id ?? '', { reply: { decision: 'approve' } })
     expect(await third.result()).toMatchObject({ status: 'succeeded', result: 'Third.' })
-    expect(await heldUp(third.run_id)).toBeNull()
+    expect(await heldUp(third.runId)).toBeNull()
   })
 })

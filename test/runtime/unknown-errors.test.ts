@@ -32,7 +32,7 @@ async function paying(thrown: unknown, declared: Declared = {}, options: Partial
   const world = await createWorld({ agents: { worker: agent({ role: 'worker', model, tools: [pay] }) }, ...options })
   const run = await world.sw.runs.start({ agent: 'worker', input: 'pay' })
   if (ends) await world.sw.idle()
-  const runes = await world.runes(run.session_id)
+  const runes = await world.runes(run.sessionId)
   expect(auditRunes(runes)).toEqual([])
   const asked = runes.find((rune) => rune.kind === 'interaction.opened')
   const evidence = asked?.kind === 'interaction.opened' ? asked.payload.evidence.slice(1) : undefined
@@ -46,7 +46,7 @@ describe('F-01 irreversible tool: an error', () => {
   test('leaves its outcome unknown: it is not called again, and a person is asked', async () => {
     const { world, run, keys } = await paying(hungUp())
     expect(keys).toHaveLength(1)
-    expect((await world.sw.runs.show(run.run_id)).status).toBe('waiting_user')
+    expect((await world.sw.runs.show(run.runId)).status).toBe('waiting_user')
     const [{ interaction_id, interaction_kind } = { interaction_id: '', interaction_kind: '' }] =
       await world.sw.inbox.list()
     expect(interaction_kind).toBe('settlement')
@@ -138,7 +138,7 @@ describe('probe: an answer of another form', () => {
     const secrets = { bank: 'sk-very-secret-token' }
     // The clock stands still, so a question that waits for the timeout of the probe never comes.
     const { world, keys, run } = await paying(hungUp(), { probe: probe as Declared['probe'] & {} }, { secrets }, false)
-    const asked = await world.until(run.session_id, ({ kind }) => kind === 'interaction.opened')
+    const asked = await world.until(run.sessionId, ({ kind }) => kind === 'interaction.opened')
     const message = `The probe returned ${shown}. It must return an object whose outcome is one of "happened", "did_not", "cannot_tell".`
     expect(asked.payload).toMatchObject({ evidence: [{}, { source: 'tool' }, { source: 'probe', message }] })
     expect(world.warnings).toMatchObject([{ message: 'a probe failed', details: { error: message } }])
@@ -169,7 +169,7 @@ describe('F-02 unknown outcome: the evidence', () => {
   ])('tells of a probe that rejects with %s, and a person is asked', async (_, thrown, message) => {
     const { world, run, evidence } = await paying(hungUp(), { probe: () => Promise.reject(thrown) })
     expect(evidence).toMatchObject([{ source: 'tool' }, { source: 'probe', message }])
-    expect((await world.sw.runs.show(run.run_id)).status).toBe('waiting_user')
+    expect((await world.sw.runs.show(run.runId)).status).toBe('waiting_user')
     await world.end()
   })
 
@@ -250,11 +250,11 @@ describe('F-02 unknown outcome: the evidence', () => {
     })
     const store = await openStore('memory:')
     const lost = await createWorld({ agents: agents(pay), store })
-    const { session_id } = await lost.sw.runs.start({ agent: 'worker', input: 'pay' })
+    const { sessionId } = await lost.sw.runs.start({ agent: 'worker', input: 'pay' })
     await probed.promise
     const other = tool({ ...pay, probe: async () => ({ outcome: 'cannot_tell' }) })
     const world = await createWorld({ agents: agents(other), store })
-    const asked = await world.until(session_id, (rune) => rune.kind === 'interaction.opened')
+    const asked = await world.until(sessionId, (rune) => rune.kind === 'interaction.opened')
     const { evidence } = asked.payload as { evidence: Json[] }
     expect(evidence).toMatchObject([
       { started_at: expect.any(Number) },
@@ -266,9 +266,9 @@ describe('F-02 unknown outcome: the evidence', () => {
 
   test('of a timeout says so', async () => {
     const late = await paying(undefined, { timeoutMs: 1_000, run: () => new Promise<Json>(() => {}) }, {}, false)
-    await late.world.until(late.run.session_id, (rune) => rune.kind === 'contract.moved')
+    await late.world.until(late.run.sessionId, (rune) => rune.kind === 'contract.moved')
     await late.world.hand.advance(1_000)
-    const asked = await late.world.until(late.run.session_id, (rune) => rune.kind === 'interaction.opened')
+    const asked = await late.world.until(late.run.sessionId, (rune) => rune.kind === 'interaction.opened')
     expect(asked.payload).toMatchObject({
       evidence: [{}, { source: 'timeout', message: 'It took longer than 1000 ms.' }],
     })
@@ -299,7 +299,7 @@ test('F-88 cancel: a tool whose abort listener throws is cancelled, and the erro
   })
   const run = await world.sw.runs.start({ agent: 'worker', input: 'wait' })
   await begun.promise
-  await world.sw.runs.cancel(run.run_id)
+  await world.sw.runs.cancel(run.runId)
   expect(await run.result()).toMatchObject({ status: 'canceled' })
   expect(warnings).toMatchObject([{ error: 'the listener broke' }])
   await world.end()

@@ -46,7 +46,7 @@ test('F-83 prompts: text of a tool, of an error and of a model never reaches the
   onTestFinished(() => world.end())
   const first = await world.sw.runs.start({ agent: 'worker', input: 'look' })
   expect(await first.result()).toMatchObject({ status: 'succeeded' })
-  const second = await world.sw.runs.start({ session_id: first.session_id, agent: 'worker', input: 'go on' })
+  const second = await world.sw.runs.start({ sessionId: first.sessionId, agent: 'worker', input: 'go on' })
   expect(await second.result()).toMatchObject({ status: 'succeeded' })
 
   const last = requests.at(-1) as ModelRequest
@@ -107,7 +107,7 @@ test('F-111 models: what one model wants back is shown to no other model', async
   expect(await first.result()).toMatchObject({ status: 'succeeded' })
   // The agent gets another model with the next start.
   await world.restart({ agents: of(keeping('b', seen.b)) })
-  const second = await world.sw.runs.start({ session_id: first.session_id, agent: 'worker', input: 'again' })
+  const second = await world.sw.runs.start({ sessionId: first.sessionId, agent: 'worker', input: 'again' })
   expect(await second.result()).toMatchObject({ status: 'succeeded' })
   expect(seen.a).toEqual([{ secret_of: 'a' }])
   expect(seen.b).toEqual([{ secret_of: 'b' }])

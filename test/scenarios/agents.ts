@@ -67,14 +67,14 @@ export function agentPlays(store: Store) {
       },
       async (t) => {
         // GIVEN a session whose root agent runs a turn
-        const { session_id } = await t.run()
+        const { sessionId } = await t.run()
 
         // WHEN another agent works for it, one cannot be set up, and the first is killed
-        const [root] = await t.of(session_id, 'agent.spawning')
+        const [root] = await t.of(sessionId, 'agent.spawning')
         const parent_id = root?.payload.agent_id ?? ''
-        const child = await t.sw.agents.spawn(session_id, 'main', { parent_id, budget: { tool_calls: 3 } })
+        const child = await t.sw.agents.spawn(sessionId, 'main', { parentId: parent_id, budget: { toolCalls: 3 } })
         setUp.problem = 'no key for the service'
-        await expect(t.sw.agents.spawn(session_id, 'unfit')).rejects.toMatchObject({
+        await expect(t.sw.agents.spawn(sessionId, 'unfit')).rejects.toMatchObject({
           code: 'agent_unfit',
           details: { agent: 'unfit', problem: 'no key for the service' },
         })
@@ -82,7 +82,7 @@ export function agentPlays(store: Store) {
 
         // THEN these runes tell it: all of the agent machine, and those of the turn that move it along
         const told = await t.of(
-          session_id,
+          sessionId,
           ...([
             'agent.spawning',
             'agent.ready',
@@ -109,8 +109,8 @@ export function agentPlays(store: Store) {
           { kind: 'agent.ready', from: 'spawning', to: 'idle', payload: { agent_id: parent_id } },
           { kind: 'turn.started', agent_id: parent_id, payload: { agent_id: parent_id } },
           { kind: 'turn.completed', agent_id: parent_id },
-          { kind: 'agent.spawning', payload: { agent_id: child.agent_id, parent_id, budget: { tool_calls: 3 } } },
-          { kind: 'agent.ready', payload: { agent_id: child.agent_id } },
+          { kind: 'agent.spawning', payload: { agent_id: child.agentId, parent_id, budget: { tool_calls: 3 } } },
+          { kind: 'agent.ready', payload: { agent_id: child.agentId } },
           { kind: 'agent.spawning', payload: { agent: 'unfit' } },
           { kind: 'agent.failed', from: 'spawning', to: 'failed', payload: { error: 'no key for the service' } },
           {
@@ -119,18 +119,18 @@ export function agentPlays(store: Store) {
             trigger: 'kill',
             payload: { agent_id: parent_id, reason: 'not needed', stats: { tokens: 2, tool_calls: 0 } },
           },
-          { kind: 'agent.terminated', trigger: 'parent_closed', payload: { agent_id: child.agent_id } },
+          { kind: 'agent.terminated', trigger: 'parent_closed', payload: { agent_id: child.agentId } },
         ])
 
         // AND an agent that could not be set up gets no work, in this session or as the root of a new one
         const before = (await t.sw.sessions.list()).length
-        await expect(t.sw.runs.start({ agent: 'unfit', input: 'Go.', session_id })).rejects.toMatchObject({
+        await expect(t.sw.runs.start({ agent: 'unfit', input: 'Go.', sessionId })).rejects.toMatchObject({
           code: 'agent_unfit',
         })
         await expect(t.sw.runs.start({ agent: 'unfit', input: 'Go.' })).rejects.toMatchObject({ code: 'agent_unfit' })
         expect(await t.sw.sessions.list()).toHaveLength(before)
         setUp.problem = ''
-        expect(await (await t.run({ agent: 'unfit', session_id })).result()).toMatchObject({ status: 'succeeded' })
+        expect(await (await t.run({ agent: 'unfit', sessionId })).result()).toMatchObject({ status: 'succeeded' })
       },
     ),
   )
@@ -142,15 +142,15 @@ export function agentPlays(store: Store) {
     on(store, { agents: { main: plays([], { model: writing.model }), other: plays([form]) } }, async (t) => {
       // GIVEN an agent in the middle of an answer, with another message in its queue
       const first = await t.sw.runs.start({ agent: 'main', input: 'Go.' })
-      const { session_id } = first
-      const second = await t.sw.runs.start({ agent: 'main', input: 'And then?', session_id })
+      const { sessionId } = first
+      const second = await t.sw.runs.start({ agent: 'main', input: 'And then?', sessionId })
       await writing.began
-      const { agent_id } = await t.sw.runs.show(first.run_id)
+      const { agent_id } = await t.sw.runs.show(first.runId)
 
       // WHEN it is killed without force, it is refused with the run that it is in
       await expect(t.sw.agents.kill(agent_id)).rejects.toMatchObject({
         code: 'agent_busy',
-        details: { run_id: first.run_id },
+        details: { run_id: first.runId },
       })
 
       // WHEN it is killed by force
@@ -158,19 +158,21 @@ export function agentPlays(store: Store) {
       await t.sw.idle()
 
       // THEN its runs are over, the agent too, and it takes no more work
-      expect(await t.status(first.run_id)).toBe('canceled')
-      expect(await t.status(second.run_id)).toBe('canceled')
-      expect(await t.of(session_id, 'agent.terminated')).toMatchObject([{ agent_id, trigger: 'kill' }])
+      expect(await t.status(first.runId)).toBe('canceled')
+      expect(await t.status(second.runId)).toBe('canceled')
+      expect(await t.of(sessionId, 'agent.terminated')).toMatchObject([{ agent_id, trigger: 'kill' }])
       await expect(t.sw.agents.kill(agent_id)).rejects.toMatchObject({ code: 'agent_over' })
-      await expect(t.sw.runs.start({ agent: 'main', agent_id, input: 'Go.', session_id })).rejects.toMatchObject({
+      await expect(
+        t.sw.runs.start({ agent: 'main', agentId: agent_id, input: 'Go.', sessionId }),
+      ).rejects.toMatchObject({
         code: 'agent_over',
       })
       await expect(t.sw.agents.kill('agt_unknown')).rejects.toMatchObject({ code: 'not_found' })
 
       // AND one that waits for a person is killed in the same way: its question is withdrawn
-      const waiting = await t.run({ agent: 'other', session_id })
-      await t.sw.agents.kill((await t.sw.runs.show(waiting.run_id)).agent_id, { force: true })
-      expect(await t.status(waiting.run_id)).toBe('canceled')
+      const waiting = await t.run({ agent: 'other', sessionId })
+      await t.sw.agents.kill((await t.sw.runs.show(waiting.runId)).agent_id, { force: true })
+      expect(await t.status(waiting.runId)).toBe('canceled')
       expect(await t.sw.inbox.list()).toEqual([])
     }),
   )
@@ -194,23 +196,23 @@ export function agentPlays(store: Store) {
         async (t) => {
           // GIVEN a session with a parent that waits and a sibling that works
           const parent = await t.run()
-          const { session_id } = parent
+          const { sessionId } = parent
           const question = await t.question()
-          const parent_id = (await t.sw.runs.show(parent.run_id)).agent_id
-          const other = await t.sw.runs.start({ agent: 'sibling', input: 'Go.', session_id })
+          const parent_id = (await t.sw.runs.show(parent.runId)).agent_id
+          const other = await t.sw.runs.start({ agent: 'sibling', input: 'Go.', sessionId })
           await sibling.hasBegun()
 
           // WHEN another agent of the same parent breaks at an unforeseen place, with a message behind it
-          const { agent_id } = await t.sw.agents.spawn(session_id, 'crashing', { parent_id })
-          const begin = () => t.sw.runs.start({ agent: 'crashing', agent_id, input: 'Go.', session_id })
-          await t.sw.sessions.pause(session_id)
+          const { agentId } = await t.sw.agents.spawn(sessionId, 'crashing', { parentId: parent_id })
+          const begin = () => t.sw.runs.start({ agent: 'crashing', agentId, input: 'Go.', sessionId })
+          await t.sw.sessions.pause(sessionId)
           const [first, second] = [await begin(), await begin()]
           if (place !== 'a tool after its approval') broken.arm()
-          await t.sw.sessions.resume(session_id)
+          await t.sw.sessions.resume(sessionId)
           if (place === 'a tool after its approval') {
             const asked = await t.until(
-              session_id,
-              (rune) => rune.kind === 'interaction.opened' && rune.run_id === first.run_id,
+              sessionId,
+              (rune) => rune.kind === 'interaction.opened' && rune.run_id === first.runId,
             )
             broken.arm()
             await t.sw.inbox.reply(asked.interaction_id ?? '', { reply: { decision: 'approve' } })
@@ -218,18 +220,18 @@ export function agentPlays(store: Store) {
           const failed = [await first.result(), await second.result()]
 
           // THEN its own run says what happened, and what was queued for it is told that it will not come to that
-          const ended = (await t.of(session_id, 'agent.terminated')).filter((rune) => rune.agent_id === agent_id)
+          const ended = (await t.of(sessionId, 'agent.terminated')).filter((rune) => rune.agent_id === agentId)
           if (place === 'its model') {
             // What a model throws is a broken stream, and no crash.
             expect(failed).toMatchObject([
-              { error_code: 'STREAM_FAILED', message: 'bang' },
-              { error_code: 'STREAM_FAILED' },
+              { errorCode: 'STREAM_FAILED', message: 'bang' },
+              { errorCode: 'STREAM_FAILED' },
             ])
             expect(ended).toEqual([])
           } else {
             expect(failed).toMatchObject([
-              { status: 'failed', error_code: 'AGENT_CRASH', message: 'bang' },
-              { status: 'failed', error_code: 'AGENT_TERMINATED' },
+              { status: 'failed', errorCode: 'AGENT_CRASH', message: 'bang' },
+              { status: 'failed', errorCode: 'AGENT_TERMINATED' },
             ])
             expect(ended).toMatchObject([
               { from: 'running_turn', trigger: 'crash', payload: { reason: 'crash: bang' } },
@@ -243,7 +245,7 @@ export function agentPlays(store: Store) {
           expect(await other.result()).toMatchObject({ status: 'succeeded' })
           await t.reply(question.interaction_id, chosen)
           expect(await parent.result()).toMatchObject({ status: 'succeeded' })
-          expect(await t.of(session_id, 'session.suspended')).toEqual([])
+          expect(await t.of(sessionId, 'session.suspended')).toEqual([])
         },
       ),
     )
@@ -276,16 +278,16 @@ export function agentPlays(store: Store) {
 
         // THEN the parent sees an error for that task and the result of the other, and goes on
         expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
-        const calls = await t.of(run.session_id, 'tool.call')
-        const results = new Map((await t.of(run.session_id, 'tool.result')).map((rune) => [rune.call_id, rune.payload]))
+        const calls = await t.of(run.sessionId, 'tool.call')
+        const results = new Map((await t.of(run.sessionId, 'tool.result')).map((rune) => [rune.call_id, rune.payload]))
         const of = (name: string) => results.get(calls.find((rune) => rune.payload.tool_name === name)?.call_id)
         expect(of('delegate.crashing')).toMatchObject({ status: 'error', error: expect.stringContaining('bang') })
         expect(of('delegate.well')).toMatchObject({ status: 'success', output: 'Found.' })
 
         // AND of the three agents the parent alone is left
-        const ended = await t.of(run.session_id, 'agent.terminated')
+        const ended = await t.of(run.sessionId, 'agent.terminated')
         expect(ended.map((rune) => rune.trigger).sort()).toEqual(['crash', 'kill'])
-        expect(ended.map((rune) => rune.agent_id)).not.toContain((await t.sw.runs.show(run.run_id)).agent_id)
+        expect(ended.map((rune) => rune.agent_id)).not.toContain((await t.sw.runs.show(run.runId)).agent_id)
       },
     ),
   )
@@ -306,15 +308,15 @@ export function agentPlays(store: Store) {
       async (t) => {
         // WHEN many messages for one agent come at once, the first of them with the session itself
         const first = await t.sw.runs.start({ agent: 'main', input: 'Message 1.' })
-        const { session_id } = first
+        const { sessionId } = first
         const others = await Promise.all(
-          ofEach(9, (n) => t.sw.runs.start({ agent: 'main', input: `Message ${n + 2}.`, session_id })),
+          ofEach(9, (n) => t.sw.runs.start({ agent: 'main', input: `Message ${n + 2}.`, sessionId })),
         )
         await t.sw.idle()
 
         // THEN their turns follow each other, in the order of submission
-        const submitted = (await t.of(session_id, 'run.submitted')).map((rune) => rune.payload.input)
-        const turns = await t.of(session_id, 'turn.started', 'turn.completed')
+        const submitted = (await t.of(sessionId, 'run.submitted')).map((rune) => rune.payload.input)
+        const turns = await t.of(sessionId, 'turn.started', 'turn.completed')
         expect(turns.map((rune) => rune.kind)).toEqual(ofEach(10, () => ['turn.started', 'turn.completed']).flat())
         const inputs = turns.flatMap(({ payload }) => ('input' in payload ? [payload.input] : []))
         expect(inputs).toEqual(submitted)
@@ -329,14 +331,14 @@ export function agentPlays(store: Store) {
     'two first messages at once for an agent that is not there spawn one of it',
     on(store, { agents: { main: plays([say('Root.')]), late: plays(ofEach(8, () => say('Here.'))) } }, async (t) => {
       // GIVEN an active session that has no such agent
-      const { session_id } = await t.run()
+      const { sessionId } = await t.run()
 
       // WHEN eight messages for it come at once
-      const runs = await Promise.all(ofEach(8, () => t.sw.runs.start({ agent: 'late', input: 'Go.', session_id })))
+      const runs = await Promise.all(ofEach(8, () => t.sw.runs.start({ agent: 'late', input: 'Go.', sessionId })))
       await t.sw.idle()
 
       // THEN there is one of it, and it answered all of them
-      const spawned = (await t.of(session_id, 'agent.spawning')).filter((rune) => rune.payload.agent === 'late')
+      const spawned = (await t.of(sessionId, 'agent.spawning')).filter((rune) => rune.payload.agent === 'late')
       expect(spawned).toHaveLength(1)
       for (const run of runs) expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Here.' })
     }),
@@ -349,26 +351,26 @@ export function agentPlays(store: Store) {
     on(store, { agents: { main: plays([], { model: breaking.model, retries: { tries: 2 } }) } }, async (t) => {
       // GIVEN a run that was set back into the queue of a paused session after another had come
       const first = await t.sw.runs.start({ agent: 'main', input: 'First.' })
-      const { session_id } = first
+      const { sessionId } = first
       await breaking.began
-      await t.sw.sessions.pause(session_id)
+      await t.sw.sessions.pause(sessionId)
       await t.hand.advance(1)
-      const second = await t.sw.runs.start({ agent: 'main', input: 'Second.', session_id })
+      const second = await t.sw.runs.start({ agent: 'main', input: 'Second.', sessionId })
       await t.hand.advance(1)
       breaking.goOn()
       await t.sw.idle()
-      expect(await Promise.all([t.status(first.run_id), t.status(second.run_id)])).toEqual(['queued', 'queued'])
+      expect(await Promise.all([t.status(first.runId), t.status(second.runId)])).toEqual(['queued', 'queued'])
 
       // WHEN the process dies right after the session was resumed, and another one finds both in the queue
       t.process().dieAt(1, 'after')
-      await expect(t.sw.sessions.resume(session_id)).rejects.toMatchObject({ code: 'store_poisoned' })
+      await expect(t.sw.sessions.resume(sessionId)).rejects.toMatchObject({ code: 'store_poisoned' })
       await t.kill()
       await t.passTime()
 
       // THEN the first is over before the second begins
-      const turns = await t.of(session_id, 'turn.started')
-      expect(turns.map((rune) => rune.run_id === first.run_id)).toEqual([true, true, false, false])
-      expect(await t.status(first.run_id)).toBe('failed')
+      const turns = await t.of(sessionId, 'turn.started')
+      expect(turns.map((rune) => rune.run_id === first.runId)).toEqual([true, true, false, false])
+      expect(await t.status(first.runId)).toBe('failed')
     }),
   )
 }

@@ -115,11 +115,11 @@ export async function perform(stage: Stage, witness: Witness, runs: RunHandle[],
     switch (what) {
       case 'submit':
       case 'submit_auto': {
-        const session = n % 3 === 0 ? undefined : run?.session_id
+        const session = n % 3 === 0 ? undefined : run?.sessionId
         const submitted = await stage.submit({
           mode: what === 'submit' ? 'interactive' : 'auto',
-          interactive_require_user_reply: n % 2 === 0,
-          ...(session === undefined ? {} : { session_id: session }),
+          interactiveRequireUserReply: n % 2 === 0,
+          ...(session === undefined ? {} : { sessionId: session }),
         })
         runs.push(submitted)
         break
@@ -142,10 +142,10 @@ export async function perform(stage: Stage, witness: Witness, runs: RunHandle[],
       }
       case 'cancel':
       case 'interrupt':
-        if (run !== undefined) await world.sw.runs[what](run.run_id)
+        if (run !== undefined) await world.sw.runs[what](run.runId)
         break
       case 'steer':
-        if (run !== undefined) await world.sw.runs.steer(run.run_id, `Rather ${n}.`)
+        if (run !== undefined) await world.sw.runs.steer(run.runId, `Rather ${n}.`)
         break
       case 'wait_a_moment':
         await world.hand.advance(1_000)
@@ -159,10 +159,10 @@ export async function perform(stage: Stage, witness: Witness, runs: RunHandle[],
         await stage.kill(witness.forget)
         break
       case 'pause':
-        if (run !== undefined) await world.sw.sessions.pause(run.session_id)
+        if (run !== undefined) await world.sw.sessions.pause(run.sessionId)
         break
       case 'go_on':
-        if (run !== undefined) await world.sw.sessions.resume(run.session_id)
+        if (run !== undefined) await world.sw.sessions.resume(run.sessionId)
     }
   } catch (error) {
     if (!(error instanceof Fault)) throw error
@@ -194,8 +194,8 @@ async function answer(stage: Stage, witness: Witness, question: OpenInteraction,
 /** Lets everything come to its end: sessions go on, tools succeed, people answer, time passes. */
 export async function drain(stage: Stage, witness: Witness, runs: RunHandle[]): Promise<void> {
   const isOver = async () => {
-    for (const { run_id } of runs)
-      if (!['succeeded', 'failed', 'canceled'].includes(await stage.status(run_id))) return false
+    for (const { runId } of runs)
+      if (!['succeeded', 'failed', 'canceled'].includes(await stage.status(runId))) return false
     return (await stage.inbox()).length === 0
   }
   for (let left = 400; !(await isOver()); left--) {
@@ -213,11 +213,9 @@ export async function drain(stage: Stage, witness: Witness, runs: RunHandle[]): 
 
 async function stuck({ status, runes, inbox }: Stage, runs: RunHandle[]): Promise<string> {
   const lines: string[] = []
-  for (const { run_id, session_id } of runs) {
-    const last = (await runes(session_id)).filter((rune) => rune.run_id === run_id).slice(-6)
-    lines.push(
-      `${run_id} of ${session_id} is ${await status(run_id)}: ${last.map((r) => `${r.kind} ${r.trigger ?? ''}`)}`,
-    )
+  for (const { runId, sessionId } of runs) {
+    const last = (await runes(sessionId)).filter((rune) => rune.run_id === runId).slice(-6)
+    lines.push(`${runId} of ${sessionId} is ${await status(runId)}: ${last.map((r) => `${r.kind} ${r.trigger ?? ''}`)}`)
   }
   return `Not everything came to an end; ${(await inbox()).length} questions are open.\n${lines.join('\n')}`
 }
@@ -226,7 +224,7 @@ async function stuck({ status, runes, inbox }: Stage, runs: RunHandle[]): Promis
 export async function untruths({ runes }: Stage, witness: Witness, runs: RunHandle[]): Promise<string[]> {
   const found: string[] = []
   const times = new Map<string, number>()
-  for (const session_id of new Set(runs.map((run) => run.session_id)))
+  for (const session_id of new Set(runs.map((run) => run.sessionId)))
     for (const history of contractHistories(await runes(session_id)).values()) {
       const { execution_id, current_status, irreversible, idempotency_key, action_type } = snapshot(history, 0)
       if (action_type === 'ecs_request') continue

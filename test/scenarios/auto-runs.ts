@@ -35,20 +35,18 @@ export function autoRunPlays(store: Store) {
 
         // THEN they have the three ends that every run has, and none of them ever waited
         const runs = [succeeded, failed, canceled]
-        expect(await Promise.all(runs.map((run) => t.status(run.run_id)))).toEqual(['succeeded', 'failed', 'canceled'])
-        for (const { session_id, run_id } of runs)
-          expect((await t.moves(session_id, run_id)).join()).not.toContain('waiting_user')
+        expect(await Promise.all(runs.map((run) => t.status(run.runId)))).toEqual(['succeeded', 'failed', 'canceled'])
+        for (const { sessionId, runId } of runs)
+          expect((await t.moves(sessionId, runId)).join()).not.toContain('waiting_user')
 
         // AND what would have needed a person was decided without one: defaults, or a refusal that the model sees
-        const ends = (await t.of(succeeded.session_id, 'contract.moved')).filter((r) => r.from === 'running')
+        const ends = (await t.of(succeeded.sessionId, 'contract.moved')).filter((r) => r.from === 'running')
         expect(ends.map((r) => r.to)).toEqual(['rejected', 'completed', 'rejected'])
-        expect(await t.of(succeeded.session_id, 'tool.denied')).toHaveLength(1)
+        expect(await t.of(succeeded.sessionId, 'tool.denied')).toHaveLength(1)
         expect(await t.sw.inbox.list()).toEqual([])
 
         // AND the protocol tells each end in the same way
-        const lasts = await Promise.all(
-          runs.map(async (run) => (await t.fcmp(run.session_id, run.run_id)).at(-1)?.data),
-        )
+        const lasts = await Promise.all(runs.map(async (run) => (await t.fcmp(run.sessionId, run.runId)).at(-1)?.data))
         expect(lasts).toMatchObject([
           { from: 'running', to: 'succeeded', trigger: 'turn.succeeded', terminal: { status: 'succeeded' } },
           {
@@ -75,8 +73,8 @@ export function autoRunPlays(store: Store) {
         const interactive = await t.run({ mode: 'interactive' })
 
         // THEN a client that follows them cannot tell which is which
-        const told = async ({ session_id, run_id }: typeof auto) =>
-          (await t.fcmp(session_id, run_id)).map(({ type, data, meta, seq }) => ({
+        const told = async ({ sessionId, runId }: typeof auto) =>
+          (await t.fcmp(sessionId, runId)).map(({ type, data, meta, seq }) => ({
             seq,
             type,
             meta,
@@ -104,8 +102,8 @@ export function autoRunPlays(store: Store) {
 
         // THEN it ran once, and the record says who approved it
         expect(paying.paid.slice(-1)).toEqual(['7'])
-        expect(await t.of(run.session_id, 'tool.approved')).toMatchObject([{ payload: { approver: 'policy' } }])
-        expect(await t.status(run.run_id)).toBe('succeeded')
+        expect(await t.of(run.sessionId, 'tool.approved')).toMatchObject([{ payload: { approver: 'policy' } }])
+        expect(await t.status(run.runId)).toBe('succeeded')
       },
     ),
   )

@@ -19,16 +19,16 @@ export function badInputPlays(store: Store) {
           code: 'not_found',
           message: 'There is no agent suport; there is support.',
         })
-        await expect(submit({ session_id: 'ses_none' })).rejects.toMatchObject({ code: 'not_found' })
+        await expect(submit({ sessionId: 'ses_none' })).rejects.toMatchObject({ code: 'not_found' })
         await expect(world.sw.runs.get('run_none')).rejects.toMatchObject({ code: 'not_found' })
         await expect(world.sw.runs.cancel('run_none')).rejects.toMatchObject({ code: 'not_found' })
         await expect(world.sw.runs.steer('run_none', 'x')).rejects.toMatchObject({ code: 'not_found' })
         await expect(world.sw.inbox.reply('int_none', { reply: {} })).rejects.toMatchObject({ code: 'not_found' })
         await expect(world.sw.executions.resume('exe_none', { reply: {} })).rejects.toMatchObject({ code: 'not_found' })
         // An id of another kind is no better than an unknown one.
-        const { run_id, session_id } = await run()
-        await expect(world.sw.inbox.reply(run_id, { reply: {} })).rejects.toMatchObject({ code: 'not_found' })
-        await expect(world.sw.runs.cancel(session_id)).rejects.toMatchObject({ code: 'not_found' })
+        const { runId, sessionId } = await run()
+        await expect(world.sw.inbox.reply(runId, { reply: {} })).rejects.toMatchObject({ code: 'not_found' })
+        await expect(world.sw.runs.cancel(sessionId)).rejects.toMatchObject({ code: 'not_found' })
         expect(await world.sw.runelog.rows(sessions)).toHaveLength(1)
       },
     ),
@@ -62,15 +62,15 @@ export function badInputPlays(store: Store) {
           return { tool, tools: [tool], script: [written, refund, say('Done.')] }
         },
         async ({ run, snapshots, of, status }, { tool }) => {
-          const { session_id, run_id } = await run()
+          const { sessionId, runId } = await run()
           // THEN the call failed with a sentence, and the model could do better
-          const [bad, good] = await snapshots(session_id)
+          const [bad, good] = await snapshots(sessionId)
           expect(bad).toMatchObject({ current_status: 'failed', error_message: expect.stringMatching(says) })
           expect(good).toMatchObject({ current_status: 'completed' })
           expect(tool.ran).toEqual([{ order: '42', cents: 500 }])
-          const results = await of(session_id, 'tool.result')
+          const results = await of(sessionId, 'tool.result')
           expect(results.map((rune) => rune.payload.status)).toEqual(['error', 'success'])
-          expect(await status(run_id)).toBe('succeeded')
+          expect(await status(runId)).toBe('succeeded')
         },
       ),
     )
@@ -88,8 +88,8 @@ export function badInputPlays(store: Store) {
         }
       },
       async ({ run, snapshots }, { tool }) => {
-        const { session_id } = await run()
-        expect((await snapshots(session_id)).map((s) => s.current_status)).toEqual(['failed', 'completed', 'failed'])
+        const { sessionId } = await run()
+        expect((await snapshots(sessionId)).map((s) => s.current_status)).toEqual(['failed', 'completed', 'failed'])
         expect(tool.ran).toHaveLength(1)
       },
     ),
@@ -113,14 +113,14 @@ export function badInputPlays(store: Store) {
         }
       },
       async ({ run, of, snapshots, status }, { echo }) => {
-        const { session_id, run_id } = await run()
+        const { sessionId, runId } = await run()
         // THEN half a character is refused, a default is filled in, and a summary does not cut a character in two
         expect(echo.ran).toEqual([{ text: 'b', times: 1 }])
-        expect((await of(session_id, 'tool.call')).at(-1)?.payload.arguments).toEqual({ text: 'b', times: 1 })
-        expect((await snapshots(session_id)).map((s) => s.current_status)).toEqual(['failed', 'completed'])
-        const [, fact] = await of(session_id, 'memory.committed')
+        expect((await of(sessionId, 'tool.call')).at(-1)?.payload.arguments).toEqual({ text: 'b', times: 1 })
+        expect((await snapshots(sessionId)).map((s) => s.current_status)).toEqual(['failed', 'completed'])
+        const [, fact] = await of(sessionId, 'memory.committed')
         expect(fact?.payload.result_summary).toBe(`b${'x'.repeat(198)}`)
-        expect(await status(run_id)).toBe('succeeded')
+        expect(await status(runId)).toBe('succeeded')
       },
     ),
   )
@@ -144,7 +144,7 @@ export function badInputPlays(store: Store) {
       },
       async ({ run }, { look }) => {
         const result = await (await run()).result()
-        expect(result).toMatchObject({ status: 'failed', error_code: 'REPEATED_CALLS' })
+        expect(result).toMatchObject({ status: 'failed', errorCode: 'REPEATED_CALLS' })
         expect(look.ran).toHaveLength(2)
       },
     ),
@@ -174,16 +174,16 @@ export function badInputPlays(store: Store) {
         store,
         () => ({ tools: [refundTool({ approval: 'always' })], script }),
         async ({ run, question, reply, status, runes }) => {
-          const { session_id, run_id } = await run()
+          const { sessionId, runId } = await run()
           const { interaction_id } = await question()
-          const before = (await runes(session_id)).length
+          const before = (await runes(sessionId)).length
           for (const unfitting of replies)
             await expect(reply(interaction_id, unfitting)).rejects.toMatchObject({ code: 'reply_unfit' })
           // THEN nothing was recorded and nothing ran, and a reply that fits is still welcome
-          expect((await runes(session_id)).length).toBe(before)
-          expect(await status(run_id)).toBe('waiting_user')
+          expect((await runes(sessionId)).length).toBe(before)
+          expect(await status(runId)).toBe('waiting_user')
           await reply(interaction_id, fits)
-          expect(await status(run_id)).toBe('succeeded')
+          expect(await status(runId)).toBe('succeeded')
         },
       ),
     )
@@ -198,24 +198,24 @@ export function badInputPlays(store: Store) {
       }),
       async ({ world, run, question, runes }) => {
         // GIVEN a question that ada answered
-        const { session_id } = await run()
+        const { sessionId } = await run()
         const { interaction_id } = await question()
-        const approve = { reply: { decision: 'approve' }, replied_by: 'ada' }
+        const approve = { reply: { decision: 'approve' }, repliedBy: 'ada' }
         await world.sw.inbox.reply(interaction_id, approve)
         await world.sw.idle()
-        const before = (await runes(session_id)).length
+        const before = (await runes(sessionId)).length
         // WHEN bob answers it, also in another process
-        const late = { reply: { decision: 'deny' }, replied_by: 'bob' }
+        const late = { reply: { decision: 'deny' }, repliedBy: 'bob' }
         const closed = { code: 'interaction_closed', details: { state: 'answered', by: 'ada' } }
         await expect(world.sw.inbox.reply(interaction_id, late)).rejects.toMatchObject(closed)
         await world.restart()
         await expect(world.sw.inbox.reply(interaction_id, late)).rejects.toMatchObject(closed)
-        expect((await runes(session_id)).length).toBe(before)
+        expect((await runes(sessionId)).length).toBe(before)
 
         // AND one that was withdrawn with its run says so
-        const second = await run({ session_id })
+        const second = await run({ sessionId })
         const withdrawn = await question()
-        await world.sw.runs.cancel(second.run_id, 'Never mind.')
+        await world.sw.runs.cancel(second.runId, 'Never mind.')
         await expect(world.sw.inbox.reply(withdrawn.interaction_id, approve)).rejects.toMatchObject({
           code: 'interaction_closed',
           details: { state: 'withdrawn' },
@@ -241,24 +241,31 @@ export function badInputPlays(store: Store) {
         ],
       }),
       async ({ world, run, question, runes, of }) => {
-        const { session_id, run_id } = await run()
+        const { sessionId, runId } = await run()
         const { interaction_id } = await question()
-        const given = { reply: { action: 'approve', data: { size: 'L' } }, idempotency_key: 'form-1' }
+        const given = { reply: { action: 'approve', data: { size: 'L' } }, idempotencyKey: 'form-1' }
         // WHEN it is sent twice at once, and again later, and again to another process
         const both = await Promise.all([
           world.sw.inbox.reply(interaction_id, given),
           world.sw.inbox.reply(interaction_id, given),
         ])
-        expect(both.map((r) => r.is_repeated).sort()).toEqual([false, true])
+        expect(both.map((r) => r.isRepeated).sort()).toEqual([false, true])
         await world.sw.idle()
-        const before = (await runes(session_id)).length
-        const repeated = { interaction_id, session_id, run_id, is_repeated: true, snapshot: null, is_aligned: true }
+        const before = (await runes(sessionId)).length
+        const repeated = {
+          interactionId: interaction_id,
+          sessionId,
+          runId,
+          isRepeated: true,
+          snapshot: null,
+          isAligned: true,
+        }
         expect(await world.sw.inbox.reply(interaction_id, given)).toEqual(repeated)
         await world.restart()
         expect(await world.sw.inbox.reply(interaction_id, given)).toEqual(repeated)
         // THEN there is one answer
-        expect((await runes(session_id)).length).toBe(before)
-        expect(await of(session_id, 'interaction.answered')).toHaveLength(1)
+        expect((await runes(sessionId)).length).toBe(before)
+        expect(await of(sessionId, 'interaction.answered')).toHaveLength(1)
         // AND another content under the same key is a mistake of the caller
         const other = { ...given, reply: { action: 'approve', data: { size: 'XL' } } }
         await expect(world.sw.inbox.reply(interaction_id, other)).rejects.toMatchObject({ code: 'key_reused' })

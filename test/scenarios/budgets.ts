@@ -27,39 +27,38 @@ function meeting(everyone: number, rounds: number): (round: number) => Promise<v
 /** Specification 002, INV-AGENT-BUDGET: tokens, tool calls and time of agents, runs and sessions. */
 export function budgetPlays(store: Store) {
   const limits = [
-    ['tokens', { tokens: 4 }, { tokens: 4 }, '4 of 4 tokens', { tokens: 4, tool_calls: 2 }],
+    ['tokens', { tokens: 4 }, '4 of 4 tokens', { tokens: 4, tool_calls: 2 }],
     [
       'tool calls',
       { toolCalls: 2 },
-      { tool_calls: 2 },
       '2 of 2 tool calls are made, and the next step needs 1 more',
       { tokens: 6, tool_calls: 2 },
     ],
   ] as const
-  for (const [what, ofAgent, budget, reason, used] of limits) {
+  for (const [what, budget, reason, used] of limits) {
     scenario(
       'AG-04',
       `an agent that has used up its ${what} ends its turn and is terminated`,
-      on(store, { agents: { main: plays(threeSteps, { tools: [lookUp], budget: ofAgent }) } }, async (t) => {
+      on(store, { agents: { main: plays(threeSteps, { tools: [lookUp], budget }) } }, async (t) => {
         // WHEN an agent needs more than its budget allows, with another message in its queue
         const run = await t.sw.runs.start({ agent: 'main', input: 'Go.' })
-        const { session_id } = run
-        const behind = await t.sw.runs.start({ agent: 'main', input: 'And then?', session_id })
+        const { sessionId } = run
+        const behind = await t.sw.runs.start({ agent: 'main', input: 'And then?', sessionId })
         await t.sw.idle()
 
         // THEN it stopped before the step that goes over, and everything says why
-        expect(await t.of(session_id, 'tool.call')).toHaveLength(2)
-        expect(await t.of(session_id, 'turn.interrupted')).toMatchObject([{ payload: { reason: 'budget_exhausted' } }])
-        expect(await t.of(session_id, 'agent.terminated')).toMatchObject([
+        expect(await t.of(sessionId, 'tool.call')).toHaveLength(2)
+        expect(await t.of(sessionId, 'turn.interrupted')).toMatchObject([{ payload: { reason: 'budget_exhausted' } }])
+        expect(await t.of(sessionId, 'agent.terminated')).toMatchObject([
           {
             from: 'idle',
             trigger: 'budget_exhausted',
             payload: { reason: expect.stringContaining(reason), stats: { tokens: 4, tool_calls: 2 } },
           },
         ])
-        expect(await run.result()).toMatchObject({ status: 'failed', error_code: 'BUDGET_EXHAUSTED' })
-        expect(await behind.result()).toMatchObject({ status: 'failed', error_code: 'AGENT_TERMINATED' })
-        expect((await t.sw.runs.show(run.run_id)).used).toMatchObject(used)
+        expect(await run.result()).toMatchObject({ status: 'failed', errorCode: 'BUDGET_EXHAUSTED' })
+        expect(await behind.result()).toMatchObject({ status: 'failed', errorCode: 'AGENT_TERMINATED' })
+        expect((await t.sw.runs.show(run.runId)).used).toMatchObject(used)
         expect((await t.sw.sessions.list())[0]?.state).toBe('active')
       }),
     )
@@ -73,11 +72,11 @@ export function budgetPlays(store: Store) {
 
         // THEN the run fails with the reason, and the agent takes the next one
         const result = await run.result()
-        expect(result).toMatchObject({ status: 'failed', error_code: 'BUDGET_EXHAUSTED' })
+        expect(result).toMatchObject({ status: 'failed', errorCode: 'BUDGET_EXHAUSTED' })
         expect(result.message).toContain(reason)
-        expect(await t.of(run.session_id, 'tool.call')).toHaveLength(2)
-        expect(await t.of(run.session_id, 'agent.terminated')).toEqual([])
-        expect(await (await t.run({ session_id: run.session_id })).result()).toMatchObject({ status: 'succeeded' })
+        expect(await t.of(run.sessionId, 'tool.call')).toHaveLength(2)
+        expect(await t.of(run.sessionId, 'agent.terminated')).toEqual([])
+        expect(await (await t.run({ sessionId: run.sessionId })).result()).toMatchObject({ status: 'succeeded' })
       }),
     )
   }
@@ -100,7 +99,7 @@ export function budgetPlays(store: Store) {
       async (t) => {
         // GIVEN an agent with ten minutes, and a person who takes a day to answer it
         const run = await t.run()
-        const { session_id } = run
+        const { sessionId } = run
         await t.hand.advance(24 * 60 * minute)
         await t.sw.inbox.reply((await t.question()).interaction_id, { reply: chosen })
 
@@ -116,15 +115,15 @@ export function budgetPlays(store: Store) {
         await t.sw.idle()
 
         // THEN only the minutes of work that are on record are counted, for the run, the agent and the session
-        expect((await t.sw.runs.show(run.run_id)).used.wall_time_ms).toBe(4 * minute)
+        expect((await t.sw.runs.show(run.runId)).used.wall_time_ms).toBe(4 * minute)
         await t.reply((await t.question()).interaction_id, { outcome: 'did_not' })
-        expect(await t.status(run.run_id)).toBe('succeeded')
-        await t.sw.sessions.close(session_id)
+        expect(await t.status(run.runId)).toBe('succeeded')
+        await t.sw.sessions.close(sessionId)
         const used = { wall_time_ms: 4 * minute, tool_calls: 2 }
-        expect(await t.of(session_id, 'agent.terminated')).toMatchObject([
+        expect(await t.of(sessionId, 'agent.terminated')).toMatchObject([
           { trigger: 'parent_closed', payload: { stats: used } },
         ])
-        expect(await t.of(session_id, 'session.closed')).toMatchObject([{ payload: { final_stats: used } }])
+        expect(await t.of(sessionId, 'session.closed')).toMatchObject([{ payload: { final_stats: used } }])
       },
     ),
   )
@@ -152,10 +151,10 @@ export function budgetPlays(store: Store) {
         await t.sw.idle()
 
         // THEN that step has its result, and no other begins
-        expect(await t.of(run.session_id, 'tool.result')).toMatchObject([{ payload: { status: 'success' } }])
-        expect(await t.of(run.session_id, 'tool.call')).toHaveLength(1)
-        expect(await run.result()).toMatchObject({ status: 'failed', error_code: 'BUDGET_EXHAUSTED' })
-        expect(await t.of(run.session_id, 'agent.terminated')).toMatchObject([
+        expect(await t.of(run.sessionId, 'tool.result')).toMatchObject([{ payload: { status: 'success' } }])
+        expect(await t.of(run.sessionId, 'tool.call')).toHaveLength(1)
+        expect(await run.result()).toMatchObject({ status: 'failed', errorCode: 'BUDGET_EXHAUSTED' })
+        expect(await t.of(run.sessionId, 'agent.terminated')).toMatchObject([
           { payload: { stats: { wall_time_ms: 10 * minute } } },
         ])
       },
@@ -190,12 +189,12 @@ export function budgetPlays(store: Store) {
     'eight agents at once in one session, none starved, no result lost, no gap in the log',
     on(store, { agents: { main: plays([say('Root.')]), ...workers } }, async (t) => {
       // GIVEN a session
-      const { session_id } = await t.sw.sessions.create({ agent: 'main' })
+      const { sessionId } = await t.sw.sessions.create({ agent: 'main' })
       Object.assign(racing, { running: 0, most: 0, ran: 0 })
 
       // WHEN eight agents work in it at the same time
       const runs = await Promise.all(
-        Object.keys(workers).map((agent) => t.sw.runs.start({ agent, input: 'Go.', session_id })),
+        Object.keys(workers).map((agent) => t.sw.runs.start({ agent, input: 'Go.', sessionId })),
       )
       await t.sw.idle()
 
@@ -205,16 +204,14 @@ export function budgetPlays(store: Store) {
       expect(results.map((result) => result.result)).toEqual(ofEach(8, (n) => `Done by ${n}.`))
 
       // AND every call has its one result, which is what its tool returned
-      const calls = await t.of(session_id, 'tool.call')
-      const outputs = new Map(
-        (await t.of(session_id, 'tool.result')).map((rune) => [rune.call_id, rune.payload.output]),
-      )
+      const calls = await t.of(sessionId, 'tool.call')
+      const outputs = new Map((await t.of(sessionId, 'tool.result')).map((rune) => [rune.call_id, rune.payload.output]))
       expect(calls).toHaveLength(8 * rounds)
       expect(outputs.size).toBe(8 * rounds)
       for (const made of calls) expect(outputs.get(made.call_id)).toEqual(made.payload.arguments)
 
       // AND none had to stand back: no agent was finished before every other had made half of its calls
-      const turns = await t.of(session_id, 'tool.call', 'turn.completed')
+      const turns = await t.of(sessionId, 'tool.call', 'turn.completed')
       const firstDone = turns.findIndex((rune) => rune.kind === 'turn.completed')
       const before = Map.groupBy(turns.slice(0, firstDone), (rune) => rune.agent_id)
       expect(before.size).toBe(8)
@@ -227,29 +224,29 @@ export function budgetPlays(store: Store) {
     'eight agents at once never go over the tool calls of their session',
     on(store, { agents: { main: plays([say('Root.')]), ...workers } }, async (t) => {
       // GIVEN a session that may make 20 calls, and eight agents that want 48
-      const { session_id } = await t.sw.sessions.create({ agent: 'main', session_budget: { tool_calls: 20 } })
+      const { sessionId } = await t.sw.sessions.create({ agent: 'main', sessionBudget: { toolCalls: 20 } })
       // None is so far ahead that it could be done before that is noticed.
       Object.assign(racing, { running: 0, most: 0, ran: 0, meet: meeting(8, 2) })
 
       // WHEN they work at the same time
       const runs = await Promise.all(
-        Object.keys(workers).map((agent) => t.sw.runs.start({ agent, input: 'Go.', session_id })),
+        Object.keys(workers).map((agent) => t.sw.runs.start({ agent, input: 'Go.', sessionId })),
       )
       await t.sw.idle()
 
       // THEN exactly so many were made, the session is suspended once, and everyone waits in its queue
-      expect(await t.of(session_id, 'tool.call')).toHaveLength(20)
+      expect(await t.of(sessionId, 'tool.call')).toHaveLength(20)
       expect(racing.ran).toBe(20)
-      expect(await t.of(session_id, 'session.suspended')).toMatchObject([{ trigger: 'budget_exhausted' }])
-      expect(new Set(await Promise.all(runs.map((run) => t.status(run.run_id))))).toEqual(new Set(['queued']))
-      expect(await t.of(session_id, 'agent.terminated')).toEqual([])
+      expect(await t.of(sessionId, 'session.suspended')).toMatchObject([{ trigger: 'budget_exhausted' }])
+      expect(new Set(await Promise.all(runs.map((run) => t.status(run.runId))))).toEqual(new Set(['queued']))
+      expect(await t.of(sessionId, 'agent.terminated')).toEqual([])
 
       // AND with more to spend they all come to their end, none of them having lost a step
-      await t.sw.sessions.replenish(session_id, { tool_calls: 8 * rounds })
+      await t.sw.sessions.replenish(sessionId, { toolCalls: 8 * rounds })
       await t.sw.idle()
       const results = await Promise.all(runs.map((run) => run.result()))
       expect(results.map((result) => result.result)).toEqual(ofEach(8, (n) => `Done by ${n}.`))
-      expect(await t.of(session_id, 'tool.call')).toHaveLength(8 * rounds)
+      expect(await t.of(sessionId, 'tool.call')).toHaveLength(8 * rounds)
     }),
   )
 
@@ -261,26 +258,26 @@ export function budgetPlays(store: Store) {
       { agents: { main: plays([call('shop.look_up', { n: 1 }), say('Root.')], { tools: [lookUp] }), ...workers } },
       async (t) => {
         // GIVEN a session without a limit of tool calls that has made one, and has used up its tokens
-        const { session_id } = await t.sw.sessions.create({ agent: 'main', session_budget: { tokens: 4 } })
-        await t.run({ session_id })
-        await t.run({ session_id })
-        expect(await t.of(session_id, 'session.suspended')).toHaveLength(1)
+        const { sessionId } = await t.sw.sessions.create({ agent: 'main', sessionBudget: { tokens: 4 } })
+        await t.run({ sessionId })
+        await t.run({ sessionId })
+        expect(await t.of(sessionId, 'session.suspended')).toHaveLength(1)
         Object.assign(racing, { running: 0, most: 0, ran: 0, meet: meeting(8, 2) })
 
         // WHEN it is replenished with its first limit of them, and eight agents that want 48 calls work at the same time
-        await t.sw.sessions.replenish(session_id, { tokens: 1_000, tool_calls: 20 })
+        await t.sw.sessions.replenish(sessionId, { tokens: 1_000, toolCalls: 20 })
         const runs = await Promise.all(
-          Object.keys(workers).map((agent) => t.sw.runs.start({ agent, input: 'Go.', session_id })),
+          Object.keys(workers).map((agent) => t.sw.runs.start({ agent, input: 'Go.', sessionId })),
         )
         await t.sw.idle()
 
         // THEN exactly so many were made, and the session is suspended once more
-        expect(await t.of(session_id, 'tool.call')).toHaveLength(20)
+        expect(await t.of(sessionId, 'tool.call')).toHaveLength(20)
         expect(racing.ran).toBe(19)
-        expect(await t.of(session_id, 'session.suspended')).toHaveLength(2)
+        expect(await t.of(sessionId, 'session.suspended')).toHaveLength(2)
 
         // AND with more to spend they all come to their end
-        await t.sw.sessions.replenish(session_id, { tool_calls: 100 })
+        await t.sw.sessions.replenish(sessionId, { toolCalls: 100 })
         await t.sw.idle()
         const results = await Promise.all(runs.map((run) => run.result()))
         expect(results.map((result) => result.result)).toEqual(ofEach(8, (n) => `Done by ${n}.`))
@@ -305,8 +302,8 @@ export function budgetPlays(store: Store) {
       async (t) => {
         // GIVEN a parent that may make three calls and has handed its task on with one of them
         const run = await t.sw.runs.start({ agent: 'main', input: 'Go.' })
-        const { session_id } = run
-        const asked = await t.until(session_id, (rune) => rune.kind === 'interaction.opened')
+        const { sessionId } = run
+        const asked = await t.until(sessionId, (rune) => rune.kind === 'interaction.opened')
 
         // WHEN its sub-agent waits a day for a person, and then makes more calls than the parent has left
         await t.hand.advance(24 * 60 * minute)
@@ -314,8 +311,8 @@ export function budgetPlays(store: Store) {
         await t.sw.idle()
 
         // THEN the sub-agent stopped where the parent's budget ends, and the parent was told
-        expect(await t.of(session_id, 'tool.call')).toHaveLength(3)
-        const results = (await t.of(session_id, 'tool.result')).map((rune) => rune.payload)
+        expect(await t.of(sessionId, 'tool.call')).toHaveLength(3)
+        const results = (await t.of(sessionId, 'tool.result')).map((rune) => rune.payload)
         expect(results.at(-1)).toMatchObject({
           status: 'error',
           error: expect.stringContaining('3 of 3 tool calls are made'),
@@ -323,7 +320,7 @@ export function budgetPlays(store: Store) {
 
         // AND the day of waiting cost neither of them their time
         expect(await run.result()).toMatchObject({ status: 'succeeded' })
-        expect((await t.sw.runs.show(run.run_id)).used).toMatchObject({ wall_time_ms: 0, tool_calls: 3 })
+        expect((await t.sw.runs.show(run.runId)).used).toMatchObject({ wall_time_ms: 0, tool_calls: 3 })
       },
     ),
   )
@@ -345,17 +342,17 @@ export function budgetPlays(store: Store) {
       async (t) => {
         // GIVEN a run that may make ten calls, four of which hand tasks to agents that want six each
         Object.assign(racing, { running: 0, most: 0, ran: 0, meet: meeting(4, 1) })
-        const run = await t.sw.runs.start({ agent: 'main', input: 'Go.', budget: { tool_calls: 10 } })
+        const run = await t.sw.runs.start({ agent: 'main', input: 'Go.', budget: { toolCalls: 10 } })
 
         // WHEN they work at the same time
         await t.sw.idle()
         expect(racing.most).toBe(4)
 
         // THEN exactly so many were made, and each was told where the budget ends
-        expect(await t.of(run.session_id, 'tool.call')).toHaveLength(10)
+        expect(await t.of(run.sessionId, 'tool.call')).toHaveLength(10)
         expect(racing.ran).toBe(6)
-        expect((await t.sw.runs.show(run.run_id)).used).toMatchObject({ tool_calls: 10 })
-        const ends = (await t.of(run.session_id, 'run.moved')).filter((rune) => rune.to === 'failed')
+        expect((await t.sw.runs.show(run.runId)).used).toMatchObject({ tool_calls: 10 })
+        const ends = (await t.of(run.sessionId, 'run.moved')).filter((rune) => rune.to === 'failed')
         expect(ends.map((rune) => rune.payload.error_code)).toEqual(Array(4).fill('BUDGET_EXHAUSTED'))
         expect(await run.result()).toMatchObject({ status: 'succeeded' })
       },

@@ -22,10 +22,10 @@ export function contractPlays(store: Store) {
       async ({ run, of, runes }) => {
         // GIVEN a model whose answer calls a tool
         // WHEN the answer is read
-        const { session_id } = await run()
+        const { sessionId } = await run()
 
         // THEN there is one contract for the call, of type tool_call, with an id of its own
-        const [opened, ...others] = await of(session_id, 'contract.opened')
+        const [opened, ...others] = await of(sessionId, 'contract.opened')
         expect(others).toEqual([])
         expect(opened).toMatchObject({
           actor: 'reasoning',
@@ -41,7 +41,7 @@ export function contractPlays(store: Store) {
         expect(opened?.execution_id).toMatch(/^exe_/)
 
         // AND at that moment it is pending, among the pending executions of the graph
-        const then = graphState(await runes(session_id), { at_event_id: opened?.event_id ?? 0 })
+        const then = graphState(await runes(sessionId), { atEventId: opened?.event_id ?? 0 })
         expect(then.pending_executions).toMatchObject([
           { execution_id: opened?.execution_id, current_status: 'pending', transition_count: 0 },
         ])
@@ -60,12 +60,12 @@ export function contractPlays(store: Store) {
       }),
       async ({ run, of, snapshots }) => {
         // GIVEN an answer with three calls, all alike
-        const { session_id } = await run()
+        const { sessionId } = await run()
         // THEN there are three contracts with three ids, and three calls with one each
-        const all = await snapshots(session_id)
+        const all = await snapshots(sessionId)
         expect(all.map((s) => s.current_status)).toEqual(['completed', 'completed', 'completed'])
         expect(new Set(all.map((s) => s.execution_id)).size).toBe(3)
-        const calls = await of(session_id, 'tool.call')
+        const calls = await of(sessionId, 'tool.call')
         expect(calls.map((rune) => rune.execution_id)).toEqual(all.map((s) => s.execution_id))
       },
     ),
@@ -80,20 +80,20 @@ export function contractPlays(store: Store) {
       async ({ run, of, runes }) => {
         // GIVEN a model that hands a step to a person
         // WHEN its answer is read
-        const { session_id } = await run()
+        const { sessionId } = await run()
 
         // THEN there is a contract of type ecs_request, and no tool is involved
-        const [opened] = await of(session_id, 'contract.opened')
+        const [opened] = await of(sessionId, 'contract.opened')
         expect(opened?.payload).toMatchObject({
           action_type: 'ecs_request',
           action_summary: 'Which size?',
           action_detail: { type: 'form', name: 'ask_person' },
           irreversible: false,
         })
-        expect(await of(session_id, 'tool.call', 'tool.result')).toEqual([])
+        expect(await of(sessionId, 'tool.call', 'tool.result')).toEqual([])
 
         // AND at that moment it is pending, among the pending executions of the graph
-        const then = graphState(await runes(session_id), { at_event_id: opened?.event_id ?? 0 })
+        const then = graphState(await runes(sessionId), { atEventId: opened?.event_id ?? 0 })
         expect(then.pending_executions).toMatchObject([
           { execution_id: opened?.execution_id, current_status: 'pending', action_type: 'ecs_request' },
         ])
@@ -110,14 +110,14 @@ export function contractPlays(store: Store) {
       async ({ world, run, of, snapshots }) => {
         // GIVEN a tool that returns
         const at = world.hand.clock.now()
-        const { session_id } = await run()
+        const { sessionId } = await run()
 
         // THEN the contract is completed and holds what the tool returned
-        expect(await snapshots(session_id)).toMatchObject([
+        expect(await snapshots(sessionId)).toMatchObject([
           { current_status: 'completed', result: { refund: 'r-42' }, error_message: null },
         ])
         // AND who moved it, and when, is on record
-        expect((await of(session_id, 'contract.moved')).at(-1)).toMatchObject({
+        expect((await of(sessionId, 'contract.moved')).at(-1)).toMatchObject({
           trigger: 'succeed',
           actor: 'tool_node',
           actor_category: 'tool',
@@ -145,20 +145,20 @@ export function contractPlays(store: Store) {
       }),
       async ({ run, of, snapshots }) => {
         // GIVEN one tool that throws and one whose promise is rejected
-        const { session_id } = await run()
+        const { sessionId } = await run()
 
         // THEN both contracts failed, and say why
-        expect(await snapshots(session_id)).toMatchObject([
+        expect(await snapshots(sessionId)).toMatchObject([
           { current_status: 'failed', error_message: 'The bank said no.', result: null, last_actor: 'tool_node' },
           { current_status: 'failed', error_message: 'Not today.', result: null, last_actor: 'tool_node' },
         ])
-        const moves = await of(session_id, 'contract.moved')
+        const moves = await of(sessionId, 'contract.moved')
         expect(moves.filter((move) => move.trigger === 'fail')).toMatchObject([
           { actor: 'tool_node', payload: { error_kind: 'declined' } },
           { actor: 'tool_node', payload: { error_kind: 'thrown' } },
         ])
         // AND the run went on: a failed call is something for the model to deal with
-        expect(await of(session_id, 'turn.completed')).toHaveLength(1)
+        expect(await of(sessionId, 'turn.completed')).toHaveLength(1)
       },
     ),
   )
@@ -168,13 +168,13 @@ export function contractPlays(store: Store) {
     'ReasoningNode reads structured contract status',
     on(store, failuresAndSuccesses, async ({ run, snapshots }, { requests }) => {
       // GIVEN a success whose output looks like a failure, and a failure
-      const { session_id } = await run()
+      const { sessionId } = await run()
 
       // WHEN reasoning gets control again
       const told = requests.at(-1)?.messages.filter((message) => message.role === 'tool')
 
       // THEN what it learns is the status, the result and the error of each contract
-      const [first, second] = await snapshots(session_id)
+      const [first, second] = await snapshots(sessionId)
       expect(told).toMatchObject([
         {
           consequence: {
@@ -204,8 +204,8 @@ export function contractPlays(store: Store) {
       () => ({ tools: [refundTool()], script: [refund, say('Done.')] }),
       async ({ world, run, runes, snapshots }) => {
         // GIVEN a contract that starts and succeeds
-        const { session_id } = await run()
-        const [{ execution_id } = { execution_id: '' }] = await snapshots(session_id)
+        const { sessionId } = await run()
+        const [{ execution_id } = { execution_id: '' }] = await snapshots(sessionId)
 
         // THEN each move is a step of the trace: who, what, from where to where, when
         const timestamp = world.hand.clock.now()
@@ -218,7 +218,7 @@ export function contractPlays(store: Store) {
           error_kind: null,
           interaction_id: null,
         })
-        expect(graphState(await runes(session_id)).execution_trace).toEqual([
+        expect(graphState(await runes(sessionId)).execution_trace).toEqual([
           {
             node_id: 'reasoning',
             action: `create_contract:${execution_id}`,
@@ -253,13 +253,13 @@ export function contractPlays(store: Store) {
       () => ({ tools: [refundTool({ approval: 'always' })], script: [refund, form, say('Done.')] }),
       async ({ world, run, runes, question, reply, of }) => {
         // GIVEN a conversation with a tool that was approved and a form that was filled in, and a restart in between
-        const { session_id } = await run()
+        const { sessionId } = await run()
         await reply((await question()).interaction_id, { decision: 'approve' })
         await world.restart()
         await reply((await question()).interaction_id, { action: 'approve', data: { size: 'L' } })
 
         // WHEN the trace is asked for
-        const { execution_trace } = graphState(await runes(session_id))
+        const { execution_trace } = graphState(await runes(sessionId))
 
         // THEN every move of every contract is in it, each with the actor that fired it
         expect(execution_trace.map((step) => `${step.metadata.trigger} by ${step.node_id}`)).toEqual([
@@ -275,7 +275,7 @@ export function contractPlays(store: Store) {
           'succeed by graph_runner',
         ])
         expect(execution_trace.filter((step) => step.metadata.trigger !== null)).toHaveLength(
-          (await of(session_id, 'contract.moved')).length,
+          (await of(sessionId, 'contract.moved')).length,
         )
       },
     ),
@@ -290,30 +290,30 @@ export function contractPlays(store: Store) {
       async ({ world, run, runes, snapshots, of, status }) => {
         // GIVEN a step for a person
         // WHEN it is processed
-        const { session_id, run_id } = await run()
+        const { sessionId, runId } = await run()
 
         // THEN its contract went pending → running → waiting
-        const moves = await of(session_id, 'contract.moved')
+        const moves = await of(sessionId, 'contract.moved')
         expect(moves.map(({ from, to, actor }) => [from, to, actor])).toEqual([
           ['pending', 'running', 'ecs_node'],
           ['running', 'waiting', 'ecs_node'],
         ])
         // AND the graph is suspended, the contract is part of its checkpoint, and no worker holds it
-        const [contract] = await snapshots(session_id)
-        const checkpoint = graphState(await runes(session_id))
+        const [contract] = await snapshots(sessionId)
+        const checkpoint = graphState(await runes(sessionId))
         expect(checkpoint).toMatchObject({
           status: 'suspended',
           pending_executions: [],
           completed_executions: [{ execution_id: contract?.execution_id, current_status: 'waiting' }],
           expected_waiting: [contract?.execution_id],
         })
-        expect(await status(run_id)).toBe('waiting_user')
+        expect(await status(runId)).toBe('waiting_user')
 
         // AND that is what another process finds
         await world.restart()
-        const found = graphState(await runes(session_id), { at_event_id: checkpoint.event_id })
+        const found = graphState(await runes(sessionId), { atEventId: checkpoint.event_id })
         expect(found).toEqual(checkpoint)
-        expect(graphState(await runes(session_id))).toMatchObject({
+        expect(graphState(await runes(sessionId))).toMatchObject({
           status: 'suspended',
           expected_waiting: checkpoint.expected_waiting,
         })
@@ -332,14 +332,14 @@ export function contractPlays(store: Store) {
       },
       async ({ world, submit, snapshots, status }, { slow }) => {
         // GIVEN one answer that asks a person and calls a tool
-        const { session_id, run_id } = await submit()
+        const { sessionId, runId } = await submit()
         await slow.hasBegun()
         // THEN the tool runs first, and the person is asked when it is done
-        expect((await snapshots(session_id)).map((s) => s.current_status)).toEqual(['pending', 'running'])
+        expect((await snapshots(sessionId)).map((s) => s.current_status)).toEqual(['pending', 'running'])
         slow.begun[0]?.resolve('ok')
         await world.sw.idle()
-        expect((await snapshots(session_id)).map((s) => s.current_status)).toEqual(['waiting', 'completed'])
-        expect(await status(run_id)).toBe('waiting_user')
+        expect((await snapshots(sessionId)).map((s) => s.current_status)).toEqual(['waiting', 'completed'])
+        expect(await status(runId)).toBe('waiting_user')
       },
     ),
   )

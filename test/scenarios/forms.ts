@@ -41,7 +41,7 @@ export function formPlays(store: Store) {
       async ({ run, question, reply, snapshots, consequences, status, of }) => {
         expect(entries.map(([type]) => type).sort()).toEqual([...fieldTypes].sort())
         // GIVEN the form
-        const { session_id, run_id } = await run()
+        const { sessionId, runId } = await run()
         const { interaction_id, interaction_kind, prompt } = await question()
         expect({ interaction_kind, prompt }).toEqual({ interaction_kind: 'ecs', prompt: 'Everything' })
 
@@ -52,7 +52,7 @@ export function formPlays(store: Store) {
         const problems: { pointer: string; problem: string }[] = refused.details.problems
         expect(problems.map(({ pointer }) => pointer)).toEqual(entries.map(([type]) => `/data/${type}`))
         for (const [i, [, { because }]] of entries.entries()) expect(problems[i]?.problem).toContain(because)
-        expect(await status(run_id)).toBe('waiting_user')
+        expect(await status(runId)).toBe('waiting_user')
 
         // AND when every field is left out, each is named, too
         const empty = await reply(interaction_id, { action: 'approve' }).catch((error) => error)
@@ -62,10 +62,10 @@ export function formPlays(store: Store) {
         await reply(interaction_id, { action: 'approve', data })
 
         // THEN the answer is the result of the step
-        expect(await snapshots(session_id)).toMatchObject([{ current_status: 'completed', result: data }])
-        expect(await consequences(session_id)).toMatchObject([{ consequence_label: 'SUCCESS', was_suspended: true }])
-        expect(await status(run_id)).toBe('succeeded')
-        expect(await of(session_id, 'interaction.answered')).toHaveLength(1)
+        expect(await snapshots(sessionId)).toMatchObject([{ current_status: 'completed', result: data }])
+        expect(await consequences(sessionId)).toMatchObject([{ consequence_label: 'SUCCESS', was_suspended: true }])
+        expect(await status(runId)).toBe('succeeded')
+        expect(await of(sessionId, 'interaction.answered')).toHaveLength(1)
       },
     ),
   )
@@ -76,7 +76,7 @@ export function formPlays(store: Store) {
       store,
       () => ({ script: [ask(defaulted), say('Thanks.')] }),
       async ({ run, question, reply, snapshots }) => {
-        const { session_id } = await run()
+        const { sessionId } = await run()
         const { interaction_id } = await question()
         const unasked = reply(interaction_id, { action: 'edit', data: { colour: 'red' } })
         await expect(unasked).rejects.toMatchObject({
@@ -85,7 +85,7 @@ export function formPlays(store: Store) {
         })
         // WHEN one field is changed, THEN the others have their defaults
         await reply(interaction_id, { action: 'edit', data: { slider: 2 } })
-        expect(await snapshots(session_id)).toMatchObject([
+        expect(await snapshots(sessionId)).toMatchObject([
           { current_status: 'completed', result: { ...data, slider: 2 } },
         ])
       },
@@ -98,18 +98,18 @@ export function formPlays(store: Store) {
       store,
       () => ({ script: [ask(required), say('A pity.')] }),
       async ({ run, question, reply, snapshots, of, status }) => {
-        const { session_id, run_id } = await run()
+        const { sessionId, runId } = await run()
         await reply((await question()).interaction_id, { action: 'reject', reason: 'None of your business.' })
-        expect(await snapshots(session_id)).toMatchObject([
+        expect(await snapshots(sessionId)).toMatchObject([
           { current_status: 'rejected', error_message: 'None of your business.', last_actor: 'human' },
         ])
-        expect((await of(session_id, 'contract.moved')).map((move) => move.trigger)).toEqual([
+        expect((await of(sessionId, 'contract.moved')).map((move) => move.trigger)).toEqual([
           'start',
           'suspend',
           'resume',
           'reject',
         ])
-        expect(await status(run_id)).toBe('succeeded')
+        expect(await status(runId)).toBe('succeeded')
       },
     ),
   )
@@ -130,9 +130,9 @@ export function formPlays(store: Store) {
       }),
       async ({ run, snapshots, inbox, of, status }) => {
         // GIVEN a run that may not ask a person
-        const { session_id, run_id } = await run({ mode: 'auto' })
+        const { sessionId, runId } = await run({ mode: 'auto' })
         // THEN what has complete defaults is done with them, and silence never confirms anything
-        expect(await snapshots(session_id)).toMatchObject([
+        expect(await snapshots(sessionId)).toMatchObject([
           { current_status: 'completed', result: data, last_actor: 'graph_runner' },
           { current_status: 'rejected', error_message: expect.stringContaining('defaults are not complete') },
           { current_status: 'rejected', action_summary: 'Sure?' },
@@ -140,8 +140,8 @@ export function formPlays(store: Store) {
         ])
         expect(await inbox()).toEqual([])
         // AND the run never waited
-        expect((await of(session_id, 'run.moved')).map((rune) => rune.to)).toEqual(['running', 'succeeded'])
-        expect(await status(run_id)).toBe('succeeded')
+        expect((await of(sessionId, 'run.moved')).map((rune) => rune.to)).toEqual(['running', 'succeeded'])
+        expect(await status(runId)).toBe('succeeded')
       },
     ),
   )
@@ -156,24 +156,24 @@ export function formPlays(store: Store) {
       }),
       async ({ world, run, snapshots, inbox, of, status, reply }) => {
         // GIVEN a run that lets deadlines decide, and a restart while it waits
-        const { session_id, run_id } = await run({ interactive_require_user_reply: false })
+        const { sessionId, runId } = await run({ interactiveRequireUserReply: false })
         const questions = await inbox()
         const until = world.hand.clock.now() + 60_000
         expect(questions.map((q) => q.deadline)).toEqual([until, until])
         await world.hand.advance(59_000)
         await world.restart()
-        expect(await status(run_id)).toBe('waiting_user')
+        expect(await status(runId)).toBe('waiting_user')
 
         // WHEN the deadline passes
         await world.hand.advance(1_000)
-        await world.until(session_id, (rune) => rune.to === 'succeeded')
+        await world.until(sessionId, (rune) => rune.to === 'succeeded')
 
         // THEN the one has its defaults and the other is cancelled by the timer
-        expect(await snapshots(session_id)).toMatchObject([
+        expect(await snapshots(sessionId)).toMatchObject([
           { current_status: 'completed', result: data },
           { current_status: 'cancelled', last_trigger: 'timeout', last_actor: 'timer' },
         ])
-        const expired = await of(session_id, 'interaction.expired')
+        const expired = await of(sessionId, 'interaction.expired')
         expect(expired.map((rune) => [rune.actor, rune.payload.effect]).toSorted()).toEqual([
           ['timer', 'cancel'],
           ['timer', 'use_default'],
@@ -193,14 +193,14 @@ export function formPlays(store: Store) {
       store,
       () => ({ settings: { replyTimeoutMs: 1_000 }, script: [ask(defaulted), say('Done.')] }),
       async ({ world, run, question, reply, status }) => {
-        const { run_id } = await run()
+        const { runId } = await run()
         expect((await question()).deadline).toBeNull()
         await world.hand.advance(365 * 86_400_000)
         await world.restart()
         await world.hand.advance(365 * 86_400_000)
-        expect(await status(run_id)).toBe('waiting_user')
+        expect(await status(runId)).toBe('waiting_user')
         await reply((await question()).interaction_id, { action: 'approve' })
-        expect(await status(run_id)).toBe('succeeded')
+        expect(await status(runId)).toBe('succeeded')
       },
     ),
   )
@@ -217,10 +217,10 @@ export function formPlays(store: Store) {
         ],
       }),
       async ({ run, question, reply, snapshots }) => {
-        const { session_id } = await run()
+        const { sessionId } = await run()
         await reply((await question()).interaction_id, { action: 'approve' })
         await reply((await question()).interaction_id, { action: 'approve' })
-        expect(await snapshots(session_id)).toMatchObject([
+        expect(await snapshots(sessionId)).toMatchObject([
           { action_summary: 'Deploy?', current_status: 'completed', result: {} },
           { action_summary: 'The plan', current_status: 'completed', result: {} },
         ])
@@ -245,13 +245,13 @@ export function formPlays(store: Store) {
         ],
       }),
       async ({ run, inbox, snapshots, status }) => {
-        const { session_id, run_id } = await run()
-        const contracts = await snapshots(session_id)
+        const { sessionId, runId } = await run()
+        const contracts = await snapshots(sessionId)
         expect(contracts.map((s) => s.current_status)).toEqual(Array(5).fill('rejected'))
         for (const { error_message } of contracts)
           expect(error_message).toMatch(/^The request does not fit: .* No person was asked\.$/)
         expect(await inbox()).toEqual([])
-        expect(await status(run_id)).toBe('succeeded')
+        expect(await status(runId)).toBe('succeeded')
       },
     ),
   )

@@ -17,17 +17,17 @@ export function givenUpPlays(store: Store) {
     on(store, paying(pay, say('Paid.')), async (stage, { bank }) => {
       const { world, submit, snapshots, of, question, reply, status } = stage
       // GIVEN an irreversible action under way
-      const { session_id, run_id } = await submit()
+      const { sessionId, runId } = await submit()
       await bank.hasBegun()
       // WHEN its time is up
       await world.hand.advance(10_000)
       await world.sw.idle()
       // THEN it is not recorded as failed: a person is asked
-      expect(await snapshots(session_id)).toMatchObject([{ current_status: 'waiting' }])
-      expect(await of(session_id, 'tool.result')).toEqual([])
-      expect(await status(run_id)).toBe('waiting_user')
+      expect(await snapshots(sessionId)).toMatchObject([{ current_status: 'waiting' }])
+      expect(await of(sessionId, 'tool.result')).toEqual([])
+      expect(await status(runId)).toBe('waiting_user')
       await reply((await question()).interaction_id, { outcome: 'happened', result: 'slow, but paid' })
-      expect(await snapshots(session_id)).toMatchObject([{ current_status: 'completed', result: 'slow, but paid' }])
+      expect(await snapshots(sessionId)).toMatchObject([{ current_status: 'completed', result: 'slow, but paid' }])
     }),
   )
 
@@ -36,7 +36,7 @@ export function givenUpPlays(store: Store) {
     on(store, paying(pay, say('Not paid.')), async (stage, { bank }) => {
       const { world, submit, snapshots, question, reply } = stage
       // GIVEN a timeout of an action that does not stop when it is told to
-      const { session_id } = await submit()
+      const { sessionId } = await submit()
       await bank.hasBegun()
       await world.hand.advance(10_000)
       await world.sw.idle()
@@ -45,12 +45,12 @@ export function givenUpPlays(store: Store) {
       const early = reply(interaction_id, { outcome: 'did_not' })
       // THEN that is refused, with the moment from which it is accepted
       await expect(early).rejects.toMatchObject({ code: 'too_early' })
-      expect(await snapshots(session_id)).toMatchObject([{ current_status: 'waiting' }])
+      expect(await snapshots(sessionId)).toMatchObject([{ current_status: 'waiting' }])
       // AND however long it takes, until the tool has returned
       await world.hand.advance(60_000)
       await expect(reply(interaction_id, { outcome: 'did_not' })).rejects.toMatchObject({ code: 'too_early' })
       bank.begun[0]?.reject(new Error('It was stopped at last.'))
-      await world.until(session_id, isReportOfFailure)
+      await world.until(sessionId, isReportOfFailure)
       // The report is on record. The store hears a moment later that the tool is not at work any more.
       const isTaken = async () => {
         const refusal = await reply(interaction_id, { outcome: 'did_not' }).then(
@@ -61,7 +61,7 @@ export function givenUpPlays(store: Store) {
         return refusal === null
       }
       await until(() => world.hand.advance(0), isTaken)
-      expect(await snapshots(session_id)).toMatchObject([{ current_status: 'failed' }])
+      expect(await snapshots(sessionId)).toMatchObject([{ current_status: 'failed' }])
     }),
   )
 
@@ -73,9 +73,9 @@ export function givenUpPlays(store: Store) {
       // WHEN its time is up
       await world.hand.advance(10_000)
       // THEN the run has failed over it, and the contract waits for a person who knows
-      expect(await run.result()).toMatchObject({ status: 'failed', error_code: 'OUTCOME_UNKNOWN' })
-      expect(await snapshots(run.session_id)).toMatchObject([{ current_status: 'waiting' }])
-      expect(await question()).toMatchObject({ interaction_kind: 'settlement', run_id: run.run_id })
+      expect(await run.result()).toMatchObject({ status: 'failed', errorCode: 'OUTCOME_UNKNOWN' })
+      expect(await snapshots(run.sessionId)).toMatchObject([{ current_status: 'waiting' }])
+      expect(await question()).toMatchObject({ interaction_kind: 'settlement', run_id: run.runId })
     }),
   )
 
@@ -95,9 +95,9 @@ export function givenUpPlays(store: Store) {
         // WHEN the outcome of one is unknown and the other comes to its end
         await world.hand.advance(1_000)
         good.begun[0]?.resolve('good')
-        expect(await run.result()).toMatchObject({ status: 'failed', error_code: 'OUTCOME_UNKNOWN' })
+        expect(await run.result()).toMatchObject({ status: 'failed', errorCode: 'OUTCOME_UNKNOWN' })
         // THEN what is known is recorded, and only the other one is a question
-        expect(await snapshots(run.session_id)).toMatchObject([
+        expect(await snapshots(run.sessionId)).toMatchObject([
           { action_summary: 'lost', current_status: 'waiting' },
           { action_summary: 'good', current_status: 'completed', result: 'good' },
         ])
@@ -121,14 +121,14 @@ export function givenUpPlays(store: Store) {
         await first.hasBegun()
         // WHEN the outcome of the first is unknown
         await world.hand.advance(1_000)
-        expect(await run.result()).toMatchObject({ status: 'failed', error_code: 'OUTCOME_UNKNOWN' })
+        expect(await run.result()).toMatchObject({ status: 'failed', errorCode: 'OUTCOME_UNKNOWN' })
         // THEN the second, which never began, is called off, and its key is free
         expect(second.ran).toEqual([])
-        expect(await snapshots(run.session_id)).toMatchObject([
+        expect(await snapshots(run.sessionId)).toMatchObject([
           { action_summary: 'first', current_status: 'waiting' },
           { action_summary: 'second', current_status: 'cancelled' },
         ])
-        expect((await of(run.session_id, 'tool.result')).map((rune) => rune.payload.status)).toEqual([
+        expect((await of(run.sessionId, 'tool.result')).map((rune) => rune.payload.status)).toEqual([
           'unknown',
           'cancelled',
         ])
@@ -160,7 +160,7 @@ export function givenUpPlays(store: Store) {
           async (stage, { bank, keys }) => {
             const { world, submit, snapshots, inbox, of } = stage
             // GIVEN an irreversible action with a probe, under way
-            const { session_id } = await submit()
+            const { sessionId } = await submit()
             await bank.hasBegun()
             // WHEN its outcome is unknown
             if (how === 'its worker is lost') await world.revive()
@@ -168,23 +168,23 @@ export function givenUpPlays(store: Store) {
             // What a tool may still do, a probe cannot know: its "did not" counts when the tool has returned.
             if (how === 'its time is up') bank.begun[0]?.reject(new Error('It heeds its signal.'))
             if (name === 'did not') {
-              if (how === 'its time is up') await world.until(session_id, isReportOfFailure)
+              if (how === 'its time is up') await world.until(sessionId, isReportOfFailure)
               // In small steps: a probe is patient for one lease, and the store needs real time to see the tool's end.
               await until(
                 () => world.hand.advance(50),
-                async () => (await snapshots(session_id))[0]?.is_terminal === true,
+                async () => (await snapshots(sessionId))[0]?.is_terminal === true,
               )
             }
             await world.sw.idle()
 
             // THEN the outside is asked with the key of the action, and a person only if it does not know
-            const [contract] = await snapshots(session_id)
+            const [contract] = await snapshots(sessionId)
             expect(contract?.current_status).toBe(status)
             expect(new Set(keys)).toEqual(new Set([contract?.idempotency_key]))
             expect(await inbox()).toHaveLength(status === 'waiting' ? 1 : 0)
             if (status === 'completed') expect(contract?.result).toBe('t-7')
             expect(bank.ran).toHaveLength(1)
-            expect(await of(session_id, 'tool.result')).toHaveLength(status === 'waiting' ? 0 : 1)
+            expect(await of(sessionId, 'tool.result')).toHaveLength(status === 'waiting' ? 0 : 1)
           },
         ),
       )
@@ -201,16 +201,16 @@ export function givenUpPlays(store: Store) {
       },
       async ({ world, submit, snapshots, of }, { bank }) => {
         // GIVEN a tool that was given up, and is still at it, when the probe finds nothing
-        const { session_id } = await submit()
+        const { sessionId } = await submit()
         await bank.hasBegun()
         await world.hand.advance(10_000)
-        expect(await snapshots(session_id)).toMatchObject([{ current_status: 'running' }])
+        expect(await snapshots(sessionId)).toMatchObject([{ current_status: 'running' }])
         // WHEN the tool cannot act any more
         await world.hand.advance(10_000)
         await world.sw.idle()
         // THEN what is so by then counts
-        expect(await snapshots(session_id)).toMatchObject([{ current_status: 'completed' }])
-        expect(await of(session_id, 'interaction.opened')).toEqual([])
+        expect(await snapshots(sessionId)).toMatchObject([{ current_status: 'completed' }])
+        expect(await of(sessionId, 'interaction.opened')).toEqual([])
       },
     ),
   )
@@ -222,13 +222,13 @@ export function givenUpPlays(store: Store) {
       paying(pay, say('Done.'), { irreversible: true, probe: () => new Promise<never>(() => {}) }),
       async ({ world, submit, snapshots, question }, { bank }) => {
         // GIVEN a lost worker, and a probe that hangs
-        const { session_id } = await submit()
+        const { sessionId } = await submit()
         await bank.hasBegun()
         await world.revive()
         // WHEN the probe has had as much time as the tool
         await until(
           () => world.hand.advance(1_000),
-          async () => (await snapshots(session_id))[0]?.current_status === 'waiting',
+          async () => (await snapshots(sessionId))[0]?.current_status === 'waiting',
         )
         await world.sw.idle()
         // THEN a person is asked

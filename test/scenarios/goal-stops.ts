@@ -17,12 +17,12 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
     'GO-06',
     'blocked: what waits for a person blocks the goal, and the answer lets it go on',
     goalPlay({ agents: { worker: worker(asks) } }, async (t) => {
-      const { goal_id } = await t.sw.goals.start({ goal: 'Ask', auto: true, plan: planOf(note('ta'), note('tb')) })
+      const { goalId } = await t.sw.goals.start({ goal: 'Ask', auto: true, plan: planOf(note('ta'), note('tb')) })
       await t.sw.idle()
-      const waiting = await t.sw.goals.show(goal_id)
+      const waiting = await t.sw.goals.show(goalId)
       expect(waiting).toMatchObject({ state: 'blocked', tasks: [{ state: 'blocked' }, { state: 'completed' }] })
       await t.reply((waiting.waits_for[0] as { interaction_id: string }).interaction_id, chosen)
-      expect((await ended(t, goal_id)).state).toBe('goal_met')
+      expect((await ended(t, goalId)).state).toBe('goal_met')
     }),
   )
 
@@ -30,19 +30,19 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
     'GO-06',
     'blocked: a session that is paused blocks its goal, and goes on with it',
     goalPlay({ agents: { worker: worker() } }, async (t) => {
-      const { goal_id, session_id } = await t.sw.goals.start({ goal: 'Pause', plan: planOf(note('ta')) })
+      const { goalId, sessionId } = await t.sw.goals.start({ goal: 'Pause', plan: planOf(note('ta')) })
       await t.sw.idle()
-      await t.sw.sessions.pause(session_id)
-      await t.sw.goals.approve(goal_id)
+      await t.sw.sessions.pause(sessionId)
+      await t.sw.goals.approve(goalId)
       await t.sw.idle()
-      expect(await t.sw.goals.show(goal_id)).toMatchObject({ state: 'blocked', reason: 'The session is paused.' })
-      await t.sw.sessions.resume(session_id)
-      expect((await ended(t, goal_id)).state).toBe('goal_met')
+      expect(await t.sw.goals.show(goalId)).toMatchObject({ state: 'blocked', reason: 'The session is paused.' })
+      await t.sw.sessions.resume(sessionId)
+      expect((await ended(t, goalId)).state).toBe('goal_met')
       // AND closing it gives up what is under way
-      const next = await t.sw.goals.start({ goal: 'Close', session_id, plan: planOf(note('tb')) })
+      const next = await t.sw.goals.start({ goal: 'Close', sessionId, plan: planOf(note('tb')) })
       await t.sw.idle()
-      await t.sw.sessions.close(session_id, 'enough')
-      expect(await ended(t, next.goal_id)).toMatchObject(stopped('enough'))
+      await t.sw.sessions.close(sessionId, 'enough')
+      expect(await ended(t, next.goalId)).toMatchObject(stopped('enough'))
     }),
   )
 
@@ -54,9 +54,9 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
       const given = await t.sw.goals.start({ goal: 'Given', plan: planOf(note('ta')) })
       const drafted = await t.sw.goals.start({ goal: 'Drafted', planner: 'planner' })
       const strange = await t.sw.goals.start({ goal: 'Strange', plan: { tasks: 'none' } })
-      for (const { goal_id } of [given, drafted])
-        expect(await ended(t, goal_id)).toMatchObject(stopped('name a folder as plans.registry'))
-      expect(await ended(t, strange.goal_id)).toMatchObject(stopped(''))
+      for (const { goalId } of [given, drafted])
+        expect(await ended(t, goalId)).toMatchObject(stopped('name a folder as plans.registry'))
+      expect(await ended(t, strange.goalId)).toMatchObject(stopped(''))
       await expect(t.sw.goals.start({ goal: 'x' })).rejects.toMatchObject({ code: 'bad_definition' })
       await expect(t.sw.goals.start({ goal: '', plan: {} })).rejects.toMatchObject({ code: 'bad_definition' })
       const unknown = t.sw.goals.start({ goal: 'x', planner: 'stranger' })
@@ -74,20 +74,20 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
       const plan = planOf({ ...note('tw'), command: 'cmd_write' })
       const first = await t.sw.goals.start({ goal: 'Write', auto: true, plan })
       await t.sw.idle()
-      expect(await t.sw.goals.show(first.goal_id)).toMatchObject({
+      expect(await t.sw.goals.show(first.goalId)).toMatchObject({
         state: 'blocked',
         waits_for: [{ interaction_kind: 'approval' }],
       })
-      const [reviewed] = (await t.sw.goals.show(first.goal_id)).tasks.filter(({ kind }) => kind === 'review')
-      await t.sw.goals.approve(first.goal_id, { task: reviewed?.task ?? '' })
-      expect((await ended(t, first.goal_id)).state).toBe('goal_met')
+      const [reviewed] = (await t.sw.goals.show(first.goalId)).tasks.filter(({ kind }) => kind === 'review')
+      await t.sw.goals.approve(first.goalId, { task: reviewed?.task ?? '' })
+      expect((await ended(t, first.goalId)).state).toBe('goal_met')
 
       const second = await t.sw.goals.start({ goal: 'Write more', auto: true, plan })
       await t.sw.idle()
-      const { tasks } = await t.sw.goals.show(second.goal_id)
+      const { tasks } = await t.sw.goals.show(second.goalId)
       const gate = tasks.find(({ kind }) => kind === 'review')?.task ?? ''
-      await t.sw.goals.reject(second.goal_id, { task: gate, reason: 'not today' })
-      const end = await ended(t, second.goal_id)
+      await t.sw.goals.reject(second.goalId, { task: gate, reason: 'not today' })
+      const end = await ended(t, second.goalId)
       expect(end).toMatchObject(stopped('not today'))
       expect(end.tasks.map(({ state }) => state)).toEqual(['failed', 'skipped'])
     }),
@@ -99,14 +99,14 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
     goalPlay({ agents: { worker: worker(asks) } }, async (t) => {
       const plan = planOf(note('ta'))
       const first = await t.sw.goals.start({ goal: 'Ask', auto: true, plan })
-      const second = await t.sw.goals.start({ goal: 'Ask', auto: true, plan, max_blocked_ms: 60_000 })
+      const second = await t.sw.goals.start({ goal: 'Ask', auto: true, plan, maxBlockedMs: 60_000 })
       await t.sw.idle()
-      await t.sw.goals.reject(first.goal_id, { reason: 'not known' })
-      expect(await ended(t, first.goal_id)).toMatchObject(stopped('not known'))
+      await t.sw.goals.reject(first.goalId, { reason: 'not known' })
+      expect(await ended(t, first.goalId)).toMatchObject(stopped('not known'))
       await t.hand.advance(60_000)
-      expect(await ended(t, second.goal_id)).toMatchObject(stopped('blocked for 60000 ms'))
-      for (const { session_id } of [first, second]) {
-        const [run] = (await t.of(session_id, 'run.moved')).slice(-1)
+      expect(await ended(t, second.goalId)).toMatchObject(stopped('blocked for 60000 ms'))
+      for (const { sessionId } of [first, second]) {
+        const [run] = (await t.of(sessionId, 'run.moved')).slice(-1)
         expect(run?.to).toBe('canceled')
       }
       expect(await t.sw.inbox.list()).toEqual([])
@@ -139,27 +139,27 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
           plan: planOf(note('tb')),
         })
         await held.hasBegun()
-        await t.until(reviewing.session_id, (r) => r.to === 'reviewing')
-        await t.until(planning.session_id, (r) => r.kind === 'interaction.opened')
+        await t.until(reviewing.sessionId, (r) => r.to === 'reviewing')
+        await t.until(planning.sessionId, (r) => r.kind === 'interaction.opened')
         const blocked = await t.sw.goals.start({
           goal: 'Ask',
           auto: true,
           plan: planOf({ ...note('tw'), command: 'cmd_write' }),
         })
-        await t.until(blocked.session_id, (r) => r.to === 'blocked' && r.machine === 'goal')
+        await t.until(blocked.sessionId, (r) => r.to === 'blocked' && r.machine === 'goal')
         const all = [planning, executing, reviewing, blocked]
-        const before = await Promise.all(all.map(async ({ goal_id }) => (await t.sw.goals.show(goal_id)).state))
+        const before = await Promise.all(all.map(async ({ goalId }) => (await t.sw.goals.show(goalId)).state))
         expect(before).toEqual(['planning', 'executing', 'reviewing', 'blocked'])
 
         // WHEN they are cancelled THEN each is stopped, once, and nothing of it goes on
-        for (const { goal_id } of all) expect(await t.sw.goals.cancel(goal_id, 'enough')).toBe(true)
-        for (const { goal_id } of all) expect(await t.sw.goals.cancel(goal_id)).toBe(false)
+        for (const { goalId } of all) expect(await t.sw.goals.cancel(goalId, 'enough')).toBe(true)
+        for (const { goalId } of all) expect(await t.sw.goals.cancel(goalId)).toBe(false)
         held.begun[0]?.resolve('late')
         await t.passTime()
-        for (const { goal_id, session_id } of all) {
-          expect(await t.sw.goals.show(goal_id)).toMatchObject({ ...stopped('enough'), waits_for: [] })
-          expect((await t.of(session_id, 'agent.terminated')).length).toBe(
-            (await t.of(session_id, 'agent.spawning')).length,
+        for (const { goalId, sessionId } of all) {
+          expect(await t.sw.goals.show(goalId)).toMatchObject({ ...stopped('enough'), waits_for: [] })
+          expect((await t.of(sessionId, 'agent.terminated')).length).toBe(
+            (await t.of(sessionId, 'agent.spawning')).length,
           )
         }
         expect(await t.sw.inbox.list()).toEqual([])
@@ -172,10 +172,10 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
     'user cancel: a goal that no process works on yet is given up before it is planned',
     goalPlay({ agents: { worker: worker() } }, async (t) => {
       await t.restart({ maxConcurrentRuns: 0 })
-      const { goal_id } = await t.sw.goals.start({ goal: 'Later', plan: planOf(note('ta')) })
-      expect((await t.sw.goals.show(goal_id)).state).toBe('goal_received')
-      await t.sw.goals.cancel(goal_id, 'never mind')
-      expect(await t.sw.goals.show(goal_id)).toMatchObject({ ...stopped('never mind'), cause: 'cancelled' })
+      const { goalId } = await t.sw.goals.start({ goal: 'Later', plan: planOf(note('ta')) })
+      expect((await t.sw.goals.show(goalId)).state).toBe('goal_received')
+      await t.sw.goals.cancel(goalId, 'never mind')
+      expect(await t.sw.goals.show(goalId)).toMatchObject({ ...stopped('never mind'), cause: 'cancelled' })
     }),
   )
 
@@ -199,12 +199,12 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
             { ...note('tc'), phase },
           )
           const before = hung.begun.length
-          const { goal_id, session_id } = await t.sw.goals.start({ goal: 'Pay', auto: true, mode, plan })
+          const { goalId, sessionId } = await t.sw.goals.start({ goal: 'Pay', auto: true, mode, plan })
           await hung.hasBegun(before + 1)
           await t.kill()
           await t.sw.idle()
           // THEN its task is blocked, the rest went on, and the goal waits for someone who knows
-          const waiting = await t.sw.goals.show(goal_id)
+          const waiting = await t.sw.goals.show(goalId)
           expect(waiting).toMatchObject({
             state: 'blocked',
             tasks: [{ state: 'blocked' }, { state: 'pending' }, { state: 'completed' }],
@@ -212,8 +212,8 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
           })
           // WHEN a person settles it THEN the task goes on, in a new run where the first one is over, and pays no more
           await t.reply(waiting.waits_for[0]?.interaction_id ?? '', { outcome: 'happened', result: { paid: 7 } })
-          expect((await ended(t, goal_id)).state).toBe('goal_met')
-          const tried = (await t.of(session_id, 'run.submitted')).filter((r) => r.task_id === waiting.tasks[0]?.task_id)
+          expect((await ended(t, goalId)).state).toBe('goal_met')
+          const tried = (await t.of(sessionId, 'run.submitted')).filter((r) => r.task_id === waiting.tasks[0]?.task_id)
           expect(tried).toHaveLength(mode === 'auto' ? 2 : 1)
           expect(hung.begun.length).toBe(before + 1)
         },
@@ -239,15 +239,15 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
         const goals = t.sw.goals
         // WHEN each limit is met by someone who works for the goal
         const tokens = await goals.start({ goal: 'Tokens', auto: true, plan, budget: { tokens: 100 } })
-        const calls = await goals.start({ goal: 'Calls', auto: true, plan, budget: { tool_calls: 0 } })
+        const calls = await goals.start({ goal: 'Calls', auto: true, plan, budget: { toolCalls: 0 } })
         const cost = await goals.start({
           goal: 'Cost',
           auto: true,
           planner: 'dear',
           plan: planOf({ ...note('tb'), owner: 'worker' }),
-          budget: { cost_usd: 0 },
+          budget: { costUsd: 0 },
         })
-        const drafts = await goals.start({ goal: 'Drafts', auto: true, planner: 'planner', max_drafts: 2 })
+        const drafts = await goals.start({ goal: 'Drafts', auto: true, planner: 'planner', maxDrafts: 2 })
         const critique = await goals.start({
           goal: 'Critic',
           auto: true,
@@ -255,18 +255,18 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
           plan: planOf(note('tb')),
           budget: { tokens: 3 },
         })
-        const rejected = await goals.start({ goal: 'Rejected', planner: 'drafter', max_drafts: 1 })
+        const rejected = await goals.start({ goal: 'Rejected', planner: 'drafter', maxDrafts: 1 })
         await t.sw.idle()
-        await goals.reject(rejected.goal_id)
+        await goals.reject(rejected.goalId)
         await t.sw.idle()
         // THEN it stops and says which
-        expect(await goals.show(tokens.goal_id)).toMatchObject(stopped('of 100 tokens'))
-        expect(await goals.show(calls.goal_id)).toMatchObject(stopped('of 0 tool calls'))
-        expect(await goals.show(cost.goal_id)).toMatchObject(stopped('US dollars'))
-        expect(await goals.show(drafts.goal_id)).toMatchObject(stopped('2 drafts'))
-        expect(await goals.show(critique.goal_id)).toMatchObject(stopped('tokens'))
-        expect(await goals.show(rejected.goal_id)).toMatchObject(stopped('1 drafts'))
-        expect((await goals.show(tokens.goal_id)).used.tokens).toBe(100)
+        expect(await goals.show(tokens.goalId)).toMatchObject(stopped('of 100 tokens'))
+        expect(await goals.show(calls.goalId)).toMatchObject(stopped('of 0 tool calls'))
+        expect(await goals.show(cost.goalId)).toMatchObject(stopped('US dollars'))
+        expect(await goals.show(drafts.goalId)).toMatchObject(stopped('2 drafts'))
+        expect(await goals.show(critique.goalId)).toMatchObject(stopped('tokens'))
+        expect(await goals.show(rejected.goalId)).toMatchObject(stopped('1 drafts'))
+        expect((await goals.show(tokens.goalId)).used.tokens).toBe(100)
         expect((await goals.list()).map(({ state }) => state)).toEqual(Array(6).fill('stopped'))
       },
     ),
@@ -276,19 +276,19 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
     'GO-06',
     'budget exhausted: time passes while it waits, across a restart',
     goalPlay({ warnings: ['a goal could not go on'], agents: { worker: worker(asks) } }, async (t) => {
-      const { goal_id } = await t.sw.goals.start({
+      const { goalId } = await t.sw.goals.start({
         goal: 'Wait',
         auto: true,
         plan: planOf(note('ta')),
-        budget: { wall_time_ms: 90_000 },
+        budget: { wallTimeMs: 90_000 },
       })
       await t.sw.idle()
       await t.hand.advance(60_000)
       await t.kill()
       await t.sw.idle()
-      expect((await t.sw.goals.show(goal_id)).state).toBe('blocked')
+      expect((await t.sw.goals.show(goalId)).state).toBe('blocked')
       await t.hand.advance(30_000)
-      expect(await ended(t, goal_id)).toMatchObject(stopped('90000 of 90000 ms'))
+      expect(await ended(t, goalId)).toMatchObject(stopped('90000 of 90000 ms'))
     }),
   )
 }

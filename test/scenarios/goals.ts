@@ -32,18 +32,18 @@ export function goalPlays(store: Store) {
     'each row of the table is recorded, with its payload',
     goalPlay({ agents: { worker: worker(), critic: critic({ findings: [error('ta')] }, content) } }, async (t) => {
       // GIVEN a goal whose critic finds something once
-      const { goal_id, session_id } = await t.sw.goals.start({
+      const { goalId, sessionId } = await t.sw.goals.start({
         goal: 'Two notes',
         auto: true,
         critic: 'critic',
         plan: planOf(note('ta'), note('tb', 'ta')),
       })
       // WHEN it is worked on until it is met
-      const { state, plan_id } = await ended(t, goal_id)
+      const { state, plan_id } = await ended(t, goalId)
       expect(state).toBe('goal_met')
 
       // THEN the log has a rune of every kind in the table, and each says what the table says
-      const runes = await t.runes(session_id)
+      const runes = await t.runes(sessionId)
       const payloads = (kind: string) => runes.filter((r) => r.kind === kind).map((r) => r.payload)
       expect(payloads('plan.goal_received')).toMatchObject([{ goal_description: 'Two notes' }])
       expect(payloads('plan.created')).toMatchObject([{ plan_id, tasks: [{ key: 'ta' }, { key: 'tb' }] }])
@@ -65,8 +65,8 @@ export function goalPlays(store: Store) {
       ])
       expect(payloads('plan.goal_met')).toEqual([{ plan_id, summary: 'All is well.' }])
       const cancelled = await t.sw.goals.start({ goal: 'Nothing', plan: planOf(note('ta')) })
-      await t.sw.goals.cancel(cancelled.goal_id, 'never mind')
-      const stopped = await t.of(cancelled.session_id, 'plan.stopped')
+      await t.sw.goals.cancel(cancelled.goalId, 'never mind')
+      const stopped = await t.of(cancelled.sessionId, 'plan.stopped')
       expect(stopped.map((r) => r.payload)).toEqual([{ reason: 'never mind', cause: 'cancelled' }])
     }),
   )
@@ -89,29 +89,29 @@ export function goalPlays(store: Store) {
       },
       async (t) => {
         // GIVEN a planner whose first draft the rules deny
-        const { goal_id, session_id } = await t.sw.goals.start({ goal: 'A plan', planner: 'planner' })
+        const { goalId, sessionId } = await t.sw.goals.start({ goal: 'A plan', planner: 'planner' })
         await t.sw.idle()
         // THEN it was told why, and its second draft waits for a person, with everything in it
-        const asked = (await t.of(session_id, 'run.submitted')).map((r) => String(r.payload.input))
+        const asked = (await t.of(sessionId, 'run.submitted')).map((r) => String(r.payload.input))
         expect(asked).toHaveLength(2)
         expect(asked[1]).toContain('rule_denied')
-        expect(await t.sw.goals.show(goal_id)).toMatchObject({
+        expect(await t.sw.goals.show(goalId)).toMatchObject({
           state: 'planning',
           tasks: [
             { task: 'ta', owner: 'worker', priority: 'medium', state: 'pending' },
             { task: 'tb', owner: 'builder', priority: 'critical', depends_on: [expect.stringMatching(/^tsk_/)] },
           ],
         })
-        expect(await t.of(session_id, 'plan.task_assigned')).toEqual([])
+        expect(await t.of(sessionId, 'plan.task_assigned')).toEqual([])
 
         // WHEN a person rejects it
-        await t.sw.goals.reject(goal_id, { reason: 'one note is enough', replied_by: 'mia' })
+        await t.sw.goals.reject(goalId, { reason: 'one note is enough', repliedBy: 'mia' })
         await t.sw.idle()
         // THEN the planner revises it with the reason, and what is approved is what runs
-        const again = (await t.of(session_id, 'run.submitted')).at(-1)
+        const again = (await t.of(sessionId, 'run.submitted')).at(-1)
         expect(String(again?.payload.input)).toContain('one note is enough')
-        await t.sw.goals.approve(goal_id, { replied_by: 'mia' })
-        const { state, tasks } = await ended(t, goal_id)
+        await t.sw.goals.approve(goalId, { repliedBy: 'mia' })
+        const { state, tasks } = await ended(t, goalId)
         expect({ state, tasks: tasks.map(({ task }) => task) }).toEqual({ state: 'goal_met', tasks: ['ta'] })
       },
     ),
@@ -121,17 +121,17 @@ export function goalPlays(store: Store) {
     'GO-03',
     'a rejected plan is replaced by the one that came with the rejection; without a planner or a plan the goal is given up',
     goalPlay({ agents: { worker: worker() } }, async (t) => {
-      const { goal_id } = await t.sw.goals.start({ goal: 'By hand', plan: planOf(note('ta')) })
+      const { goalId } = await t.sw.goals.start({ goal: 'By hand', plan: planOf(note('ta')) })
       await t.sw.idle()
-      await t.sw.goals.reject(goal_id, { reason: 'two of them', plan: planOf(note('tb'), note('tc')) })
+      await t.sw.goals.reject(goalId, { reason: 'two of them', plan: planOf(note('tb'), note('tc')) })
       await t.sw.idle()
-      expect((await t.sw.goals.show(goal_id)).tasks.map(({ task }) => task)).toEqual(['tb', 'tc'])
-      await t.sw.goals.reject(goal_id, { reason: 'none at all' })
-      expect(await ended(t, goal_id)).toMatchObject({
+      expect((await t.sw.goals.show(goalId)).tasks.map(({ task }) => task)).toEqual(['tb', 'tc'])
+      await t.sw.goals.reject(goalId, { reason: 'none at all' })
+      expect(await ended(t, goalId)).toMatchObject({
         state: 'stopped',
         reason: expect.stringContaining('none at all'),
       })
-      await expect(t.sw.goals.approve(goal_id)).rejects.toMatchObject({ code: 'goal_not_waiting' })
+      await expect(t.sw.goals.approve(goalId)).rejects.toMatchObject({ code: 'goal_not_waiting' })
     }),
   )
 
@@ -153,10 +153,10 @@ export function goalPlays(store: Store) {
       async (t) => {
         // GIVEN four tasks, of which one comes last and one is urgent, and two places
         const task = (id: string, more: object = {}) => ({ ...note(id), command: 'cmd_look', ...more })
-        const { goal_id, session_id } = await t.sw.goals.start({
+        const { goalId, sessionId } = await t.sw.goals.start({
           goal: 'Look around',
           auto: true,
-          max_parallel: 2,
+          maxParallel: 2,
           plan: planOf(
             task('ta'),
             task('tb'),
@@ -167,9 +167,9 @@ export function goalPlays(store: Store) {
         await held.hasBegun(2)
         // THEN the urgent one and the oldest one are worked on, each by an agent of its own
         const states = async () =>
-          Object.fromEntries((await t.sw.goals.show(goal_id)).tasks.map(({ task, state }) => [task, state]))
-        await t.until(session_id, (r) => r.kind === 'plan.task_started' && r.event_id > 0)
-        const running = () => t.of(session_id, 'plan.task_assigned')
+          Object.fromEntries((await t.sw.goals.show(goalId)).tasks.map(({ task, state }) => [task, state]))
+        await t.until(sessionId, (r) => r.kind === 'plan.task_started' && r.event_id > 0)
+        const running = () => t.of(sessionId, 'plan.task_assigned')
         expect(new Set((await running()).map((r) => r.payload.agent_id)).size).toBe(2)
         expect(await states()).toMatchObject({ tb: 'pending', td: 'pending' })
         // WHEN one of them ends THEN the next one begins, and what depends on both waits for both
@@ -180,9 +180,9 @@ export function goalPlays(store: Store) {
         await held.hasBegun(4)
         held.begun[2]?.resolve('seen')
         held.begun[3]?.resolve('seen')
-        expect((await ended(t, goal_id)).state).toBe('goal_met')
+        expect((await ended(t, goalId)).state).toBe('goal_met')
         const order = (await running()).map((r) => r.task_id)
-        const keys = (await t.sw.goals.show(goal_id)).tasks
+        const keys = (await t.sw.goals.show(goalId)).tasks
         expect(order.map((id) => keys.find(({ task_id }) => task_id === id)?.task)).toEqual(['tc', 'ta', 'tb', 'td'])
       },
     ),
@@ -206,14 +206,14 @@ export function goalPlays(store: Store) {
       },
       async (t) => {
         // GIVEN a task that may use no tool, and one that may pay up to 100
-        const { goal_id, session_id } = await t.sw.goals.start({
+        const { goalId, sessionId } = await t.sw.goals.start({
           goal: 'Pay',
           auto: true,
           plan: planOf(note('ta'), { ...note('tb', 'ta'), command: 'cmd_pay' }),
         })
-        expect((await ended(t, goal_id)).state).toBe('goal_met')
+        expect((await ended(t, goalId)).state).toBe('goal_met')
         // THEN what the plan does not cover was denied as outside of it, and never happened
-        const denied = (await t.of(session_id, 'tool.denied')).map((r) => r.payload.reason)
+        const denied = (await t.of(sessionId, 'tool.denied')).map((r) => r.payload.reason)
         expect(denied).toEqual([
           expect.stringMatching(/^outside_plan: .*no tool, and not shop\.pay/),
           expect.stringMatching(/^outside_plan: .*\/cents/),
@@ -233,13 +233,13 @@ export function goalPlays(store: Store) {
         },
       },
       async (t) => {
-        const { goal_id } = await t.sw.goals.start({
+        const { goalId } = await t.sw.goals.start({
           goal: 'Around',
           auto: true,
           budget: { iterations: 1 },
           plan: planOf(note('ta'), note('tb', 'ta'), note('tc'), { ...note('td'), instead_of: 'tc' }, note('te', 'tc')),
         })
-        const { state, reason, tasks } = await ended(t, goal_id)
+        const { state, reason, tasks } = await ended(t, goalId)
         const at = Object.fromEntries(tasks.map(({ task, state, reason }) => [task, { state, reason }]))
         expect(at).toMatchObject({
           ta: { state: 'failed', reason: 'no' },
@@ -272,15 +272,15 @@ export function goalPlays(store: Store) {
         },
       },
       async (t) => {
-        const { goal_id, session_id } = await t.sw.goals.start({
+        const { goalId, sessionId } = await t.sw.goals.start({
           goal: 'Get it right',
           auto: true,
           critic: 'critic',
           plan: planOf(note('ta'), note('tb', 'ta')),
         })
-        const { state, tasks, iterations } = await ended(t, goal_id)
+        const { state, tasks, iterations } = await ended(t, goalId)
         // THEN the critique is internal, and names severity, category and task
-        const critiques = await t.of(session_id, 'plan.critique')
+        const critiques = await t.of(sessionId, 'plan.critique')
         expect(critiques.map((r) => r.visibility)).toEqual(['internal', 'internal'])
         expect(critiques[0]?.payload.findings).toMatchObject([
           { severity: 'error', category: 'correctness', task_id: expect.stringMatching(/^tsk_/) },
@@ -309,18 +309,18 @@ export function goalPlays(store: Store) {
         },
       },
       async (t) => {
-        const { goal_id, session_id } = await t.sw.goals.start({
+        const { goalId, sessionId } = await t.sw.goals.start({
           goal: 'Think again',
           auto: true,
           planner: 'planner',
           critic: 'critic',
         })
-        const { state, tasks } = await ended(t, goal_id)
+        const { state, tasks } = await ended(t, goalId)
         expect({ state, tasks: tasks.map(({ task }) => task) }).toEqual({ state: 'goal_met', tasks: ['tz'] })
-        const inputs = (await t.of(session_id, 'run.submitted')).map((r) => String(r.payload.input))
+        const inputs = (await t.of(sessionId, 'run.submitted')).map((r) => String(r.payload.input))
         const revised = inputs.filter((input) => input.includes('The last plan has to be revised.'))
         expect(revised).toHaveLength(1)
-        const briefed = await t.of(session_id, 'run.briefed')
+        const briefed = await t.of(sessionId, 'run.briefed')
         expect(briefed).toMatchObject([
           { visibility: 'internal', payload: { text: expect.stringContaining('The wrong way') } },
         ])

@@ -24,10 +24,10 @@ export function irreversiblePlays(store: Store) {
       async ({ run, of, snapshots, status }, { tool, requests }) => {
         // GIVEN an irreversible contract that has completed
         // WHEN the same action is asked for again
-        const { session_id, run_id } = await run()
+        const { sessionId, runId } = await run()
 
         // THEN no second contract exists, and nothing was done twice
-        const contracts = await snapshots(session_id)
+        const contracts = await snapshots(sessionId)
         expect(contracts).toMatchObject([{ current_status: 'completed', irreversible: true }])
         expect(tool.ran).toHaveLength(1)
 
@@ -39,8 +39,8 @@ export function irreversiblePlays(store: Store) {
         expect(error_message).toContain('{"refund":"r-42"}')
 
         // AND the refused call has its one result, and the run went on
-        expect((await of(session_id, 'tool.result')).map((rune) => rune.payload.status)).toEqual(['success', 'denied'])
-        expect(await status(run_id)).toBe('succeeded')
+        expect((await of(sessionId, 'tool.result')).map((rune) => rune.payload.status)).toEqual(['success', 'denied'])
+        expect(await status(runId)).toBe('succeeded')
       },
     ),
   )
@@ -53,10 +53,10 @@ export function irreversiblePlays(store: Store) {
       () => listening(together(refund, respelled), say('Done.')),
       async ({ run, of, snapshots }, { tool }) => {
         // GIVEN one answer with the same action twice
-        const { session_id } = await run()
+        const { sessionId } = await run()
         // THEN the first has the key and the second is refused
-        expect(await snapshots(session_id)).toMatchObject([{ current_status: 'completed' }])
-        const results = await of(session_id, 'tool.result')
+        expect(await snapshots(sessionId)).toMatchObject([{ current_status: 'completed' }])
+        const results = await of(sessionId, 'tool.result')
         expect(results.map((rune) => rune.payload.status).sort()).toEqual(['denied', 'success'])
         expect(tool.ran).toHaveLength(1)
       },
@@ -71,13 +71,13 @@ export function irreversiblePlays(store: Store) {
       () => listening(refund, say('Done.'), refund, say('It was done before.')),
       async ({ world, run, of, snapshots }, { tool }) => {
         // GIVEN a run that did it, and another process
-        const { session_id } = await run()
+        const { sessionId } = await run()
         await world.restart()
         // WHEN the next run of the session asks for it
-        await run({ session_id })
+        await run({ sessionId })
         // THEN it is refused
-        expect(await snapshots(session_id)).toHaveLength(1)
-        expect((await of(session_id, 'tool.denied'))[0]?.payload.reason).toContain('already completed')
+        expect(await snapshots(sessionId)).toHaveLength(1)
+        expect((await of(sessionId, 'tool.denied'))[0]?.payload.reason).toContain('already completed')
         expect(tool.ran).toHaveLength(1)
       },
     ),
@@ -105,12 +105,12 @@ export function irreversiblePlays(store: Store) {
         // WHEN another session asks for both
         const second = await run()
         // THEN the one whose key is its session's is done again, and the one whose key is global is not
-        expect(await snapshots(second.session_id)).toMatchObject([
+        expect(await snapshots(second.sessionId)).toMatchObject([
           { action_summary: 'own.refund', current_status: 'completed' },
         ])
         expect([own.ran.length, shared.ran.length]).toEqual([2, 1])
-        const [, done] = await snapshots(first.session_id)
-        const [denied] = await of(second.session_id, 'tool.denied')
+        const [, done] = await snapshots(first.sessionId)
+        const [denied] = await of(second.sessionId, 'tool.denied')
         expect(denied?.payload.reason).toContain(`already completed as ${done?.execution_id}`)
         // AND what the other session got for it is not told here
         expect(denied?.payload.reason).not.toContain('r-42')
@@ -140,14 +140,14 @@ export function irreversiblePlays(store: Store) {
         await shared.hasBegun()
         const [loser] = await Promise.race(runs.map(async (r) => (await r.result()) && [r]))
         // THEN one has begun and the other was refused, without harm to either
-        expect(await of(loser?.session_id ?? '', 'tool.denied')).toHaveLength(1)
-        expect(await status(loser?.run_id ?? '')).toBe('succeeded')
+        expect(await of(loser?.sessionId ?? '', 'tool.denied')).toHaveLength(1)
+        expect(await status(loser?.runId ?? '')).toBe('succeeded')
         shared.begun[0]?.resolve('done')
         await world.sw.idle()
         expect(shared.ran).toHaveLength(1)
         // A store that answers one after the other may show the loser the key before it asks for it.
         expect(store.is_in_step === false ? [[], ['key_taken']] : [['key_taken']]).toContainEqual(refused)
-        for (const { run_id } of runs) expect(await status(run_id)).toBe('succeeded')
+        for (const { runId } of runs) expect(await status(runId)).toBe('succeeded')
       },
     ),
   )
@@ -165,16 +165,16 @@ export function irreversiblePlays(store: Store) {
       },
       async ({ world, submit, of, snapshots, status }, { slow }) => {
         // GIVEN an agent that is carrying it out
-        const { session_id } = await submit()
+        const { sessionId } = await submit()
         await slow.hasBegun()
         // WHEN another agent of the session asks for it
-        const other = await submit({ agent: 'ops', session_id })
+        const other = await submit({ agent: 'ops', sessionId })
         await other.result()
         // THEN that one is told that it is under way
-        const [contract] = await snapshots(session_id)
-        const [denied] = await of(session_id, 'tool.denied')
+        const [contract] = await snapshots(sessionId)
+        const [denied] = await of(sessionId, 'tool.denied')
         expect(denied?.payload.reason).toContain(`already under way as ${contract?.execution_id}`)
-        expect(await status(other.run_id)).toBe('succeeded')
+        expect(await status(other.runId)).toBe('succeeded')
         slow.begun[0]?.resolve('done')
         await world.sw.idle()
         expect(slow.ran).toHaveLength(1)
@@ -199,16 +199,16 @@ export function irreversiblePlays(store: Store) {
       async ({ run, of, snapshots }, { tool }) => {
         // GIVEN an irreversible contract that failed
         // WHEN the same action is asked for again, and again when it has succeeded
-        const { session_id } = await run()
-        await run({ session_id })
+        const { sessionId } = await run()
+        await run({ sessionId })
         // THEN a new contract with a new id is created for it, and only a success ends that
-        const [first, second, ...more] = await snapshots(session_id)
+        const [first, second, ...more] = await snapshots(sessionId)
         expect(more).toEqual([])
         expect(first).toMatchObject({ current_status: 'failed', idempotency_key: second?.idempotency_key })
         expect(second).toMatchObject({ current_status: 'completed', result: 'paid' })
         expect(second?.execution_id).not.toBe(first?.execution_id)
         expect(tool.ran).toHaveLength(2)
-        expect(await of(session_id, 'tool.denied')).toHaveLength(1)
+        expect(await of(sessionId, 'tool.denied')).toHaveLength(1)
       },
     ),
   )
@@ -224,16 +224,16 @@ export function irreversiblePlays(store: Store) {
       },
       async ({ world, run, question, reply, snapshots }, { tool }) => {
         // GIVEN the action refused by a person
-        const { session_id } = await run()
+        const { sessionId } = await run()
         await reply((await question()).interaction_id, { decision: 'deny' })
         // AND asked for again, and withdrawn with its run
-        const second = await run({ session_id })
-        await world.sw.runs.cancel(second.run_id)
+        const second = await run({ sessionId })
+        await world.sw.runs.cancel(second.runId)
         // WHEN it is asked for once more
-        await run({ session_id })
+        await run({ sessionId })
         // THEN a person may approve it
         await reply((await question()).interaction_id, { decision: 'approve' })
-        const contracts = await snapshots(session_id)
+        const contracts = await snapshots(sessionId)
         expect(contracts.map((s) => s.current_status)).toEqual(['rejected', 'cancelled', 'completed'])
         expect(tool.ran).toHaveLength(1)
       },
@@ -247,19 +247,19 @@ export function irreversiblePlays(store: Store) {
       () => listening(refund, say('Done.'), refund, say('Done again.'), refund, say('Not again.')),
       async ({ world, run, snapshots, of }, { tool }) => {
         // GIVEN an irreversible action that was done
-        const { session_id } = await run()
-        const [first] = await snapshots(session_id)
+        const { sessionId } = await run()
+        const [first] = await snapshots(sessionId)
         // WHEN a person allows it once more
         await world.sw.executions.allowAgain(first?.execution_id ?? '', 'ada')
         await world.restart()
-        await run({ session_id })
+        await run({ sessionId })
         // THEN it is done once more, under a key of its own, and not a third time
-        await run({ session_id })
-        const contracts = await snapshots(session_id)
+        await run({ sessionId })
+        const contracts = await snapshots(sessionId)
         expect(contracts.map((s) => s.current_status)).toEqual(['completed', 'completed'])
         expect(contracts[1]?.idempotency_key).not.toBe(first?.idempotency_key)
         expect(tool.ran).toHaveLength(2)
-        expect(await of(session_id, 'tool.denied')).toHaveLength(1)
+        expect(await of(sessionId, 'tool.denied')).toHaveLength(1)
         // AND what was not done cannot be allowed again
         const unknown = world.sw.executions.allowAgain('exe_none', 'ada')
         await expect(unknown).rejects.toMatchObject({ code: 'not_found' })
@@ -287,20 +287,20 @@ export function irreversiblePlays(store: Store) {
       },
       async ({ run, of, snapshots, status }, { tool }) => {
         // GIVEN a tool whose key is the order alone
-        const { session_id, run_id } = await run()
+        const { sessionId, runId } = await run()
         // THEN another amount is the same action, and an order without a number is no action at all
         expect(tool.ran).toEqual([{ order: '42', cents: 500 }])
-        expect((await of(session_id, 'tool.result')).map((rune) => rune.payload.status).sort()).toEqual([
+        expect((await of(sessionId, 'tool.result')).map((rune) => rune.payload.status).sort()).toEqual([
           'denied',
           'error',
           'success',
         ])
-        const [, broken] = await snapshots(session_id)
+        const [, broken] = await snapshots(sessionId)
         expect(broken).toMatchObject({
           current_status: 'failed',
           error_message: expect.stringContaining('An order has a number.'),
         })
-        expect(await status(run_id)).toBe('succeeded')
+        expect(await status(runId)).toBe('succeeded')
       },
     ),
   )

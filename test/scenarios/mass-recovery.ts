@@ -34,18 +34,18 @@ async function fill(t: Theatre, count: number, begun: () => number) {
   const waiting = await Promise.all(ofEach(third, () => t.sw.runs.start({ agent: 'asking', input: 'Go.' })))
   const queued = await Promise.all(
     ofEach(third, async () => {
-      const { session_id } = await t.sw.sessions.create({ agent: 'quick' })
-      await (await t.sw.runs.start({ agent: 'quick', input: 'First.', session_id })).result()
-      await t.sw.sessions.pause(session_id)
-      return t.sw.runs.start({ agent: 'quick', input: 'Go.', session_id })
+      const { sessionId } = await t.sw.sessions.create({ agent: 'quick' })
+      await (await t.sw.runs.start({ agent: 'quick', input: 'First.', sessionId })).result()
+      await t.sw.sessions.pause(sessionId)
+      return t.sw.runs.start({ agent: 'quick', input: 'Go.', sessionId })
     }),
   )
   await t.sw.idle()
   const working = await Promise.all(
     ofEach(count - 2 * third, () => t.sw.runs.start({ agent: 'working', input: 'Go.' })),
   )
-  for (const { session_id } of working)
-    await t.until(session_id, (rune) => rune.kind === 'contract.moved' && rune.to === 'running')
+  for (const { sessionId } of working)
+    await t.until(sessionId, (rune) => rune.kind === 'contract.moved' && rune.to === 'running')
   expect(begun()).toBe(working.length)
   return { waiting, queued, working, runs: [...waiting, ...queued, ...working] }
 }
@@ -65,7 +65,7 @@ async function areTaken(t: Theatre, { length }: readonly RunHandle[]) {
 }
 
 const lengths = async (t: Theatre, runs: readonly RunHandle[]) =>
-  (await Promise.all(runs.map(({ session_id }) => t.runes(session_id)))).map((runes) => runes.length)
+  (await Promise.all(runs.map(({ sessionId }) => t.runes(sessionId)))).map((runes) => runes.length)
 
 /** Specification 004: many runs at once, and a recovery that is itself killed. */
 export function massRecoveryPlays(store: Store) {
@@ -114,7 +114,7 @@ export function massRecoveryPlays(store: Store) {
         slow.state.isStuck = false
         await t.kill()
         await t.sw.idle()
-        const counts = Map.groupBy(await Promise.all(runs.map((run) => t.status(run.run_id))), (status) => status)
+        const counts = Map.groupBy(await Promise.all(runs.map((run) => t.status(run.runId))), (status) => status)
         expect(Object.fromEntries([...counts].map(([status, all]) => [status, all.length]))).toEqual({
           waiting_user: 66,
           queued: 66,
@@ -127,8 +127,8 @@ export function massRecoveryPlays(store: Store) {
         for (const { session_id } of await t.sw.sessions.list({ state: 'paused' }))
           await t.sw.sessions.resume(session_id)
         await t.sw.idle()
-        expect(new Set(await Promise.all(runs.map((run) => t.status(run.run_id))))).toEqual(new Set(['succeeded']))
-        for (const { session_id } of working) expect(await t.of(session_id, 'tool.result')).toHaveLength(1)
+        expect(new Set(await Promise.all(runs.map((run) => t.status(run.runId))))).toEqual(new Set(['succeeded']))
+        for (const { sessionId } of working) expect(await t.of(sessionId, 'tool.result')).toHaveLength(1)
       },
     ),
     120_000,

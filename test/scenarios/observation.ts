@@ -40,11 +40,11 @@ export function observationPlays(store: Store) {
       },
       async ({ world, submit, snapshots }, { slow }) => {
         // GIVEN two calls that are carried out one after the other, and the first at work
-        const { session_id } = await submit()
+        const { sessionId } = await submit()
         await slow.hasBegun()
         await world.hand.advance(500)
         // WHEN a snapshot of the second is asked for
-        const [, pending] = await snapshots(session_id)
+        const [, pending] = await snapshots(sessionId)
         // THEN it says that nothing has happened to it yet
         expect(pending).toMatchObject({
           current_status: 'pending',
@@ -70,10 +70,10 @@ export function observationPlays(store: Store) {
     'Snapshot of a WAITING contract',
     on(store, approved, async ({ world, run, snapshots }) => {
       // GIVEN an irreversible call that waits for approval, for a minute and a half
-      const { session_id } = await run()
+      const { sessionId } = await run()
       await world.hand.advance(90_000)
       // THEN the snapshot says that it can stay so, that it can be resumed, what it may do, and since when it waits
-      expect(await snapshots(session_id)).toMatchObject([
+      expect(await snapshots(sessionId)).toMatchObject([
         {
           current_status: 'waiting',
           is_terminal: false,
@@ -94,10 +94,10 @@ export function observationPlays(store: Store) {
     'OB-03',
     'Snapshot of a terminal contract',
     on(store, approved, async ({ run, question, reply, snapshots }) => {
-      const { session_id } = await run()
+      const { sessionId } = await run()
       await reply((await question()).interaction_id, { decision: 'approve' })
       // GIVEN a contract that completed, THEN its snapshot holds the result
-      expect(await snapshots(session_id)).toMatchObject([
+      expect(await snapshots(sessionId)).toMatchObject([
         {
           current_status: 'completed',
           is_terminal: true,
@@ -114,17 +114,17 @@ export function observationPlays(store: Store) {
     'Consequence view of a successful irreversible tool execution',
     on(store, approved, async ({ world, run, question, reply, of, consequences }) => {
       // GIVEN an irreversible call that was suspended, approved and carried out
-      const { session_id } = await run()
+      const { sessionId } = await run()
       await world.hand.advance(2_000)
       await reply((await question()).interaction_id, { decision: 'approve' })
-      expect((await of(session_id, 'contract.moved')).map((move) => move.to)).toEqual([
+      expect((await of(sessionId, 'contract.moved')).map((move) => move.to)).toEqual([
         'running',
         'waiting',
         'running',
         'completed',
       ])
       // THEN its consequence is a success that cannot be undone and that a person confirmed
-      expect(await consequences(session_id)).toMatchObject([
+      expect(await consequences(sessionId)).toMatchObject([
         {
           consequence_label: 'SUCCESS',
           has_side_effects: true,
@@ -143,9 +143,9 @@ export function observationPlays(store: Store) {
     'OB-05',
     'Consequence view of a failed tool execution',
     on(store, broken, async ({ run, consequences }) => {
-      const { session_id } = await run()
+      const { sessionId } = await run()
       // GIVEN a call that failed and never waited, THEN its consequence says so and why
-      expect(await consequences(session_id)).toMatchObject([
+      expect(await consequences(sessionId)).toMatchObject([
         {
           consequence_label: 'FAILED',
           was_suspended: false,
@@ -162,9 +162,9 @@ export function observationPlays(store: Store) {
     'OB-06',
     'Consequence view of a WAITING contract',
     on(store, approved, async ({ run, consequences }) => {
-      const { session_id } = await run()
+      const { sessionId } = await run()
       // GIVEN a call that waits, THEN nothing has happened to the world yet
-      expect(await consequences(session_id)).toMatchObject([
+      expect(await consequences(sessionId)).toMatchObject([
         {
           consequence_label: 'WAITING',
           is_still_pending: true,
@@ -181,14 +181,14 @@ export function observationPlays(store: Store) {
     'ReasoningNode consumes consequence views instead of raw contracts',
     on(store, approved, async ({ run, question, reply, runes }, { requests }) => {
       // GIVEN a call that a person approved and that cannot be undone
-      const { session_id } = await run()
+      const { sessionId } = await run()
       await reply((await question()).interaction_id, { decision: 'approve' })
 
       // WHEN reasoning gets control again
       const told = requests.at(-1)?.messages.flatMap((message) => (message.role === 'tool' ? [message] : [])) ?? []
 
       // THEN what it has about the call is its consequence view and nothing else
-      const [history] = contractHistories(await runes(session_id)).values()
+      const [history] = contractHistories(await runes(sessionId)).values()
       if (history === undefined) throw new Error('There is no contract.')
       expect(told).toEqual([{ role: 'tool', call_id: history[0].call_id, consequence: consequenceView(history) }])
       // AND the text made of it says that it cannot be undone, and that a person confirmed it
@@ -212,12 +212,12 @@ export function observationPlays(store: Store) {
       }),
       async ({ world, run, question, reply, of, snapshots }) => {
         // GIVEN an irreversible call that completed, with a long result
-        const { session_id } = await run()
+        const { sessionId } = await run()
         await world.hand.advance(1_234)
         await reply((await question()).interaction_id, { decision: 'approve' })
-        const [contract] = await snapshots(session_id)
+        const [contract] = await snapshots(sessionId)
         // THEN what is remembered is that it was done, how long it took, and the beginning of its result
-        const facts = await of(session_id, 'memory.committed')
+        const facts = await of(sessionId, 'memory.committed')
         expect(facts.map((rune) => rune.payload)).toEqual([
           {
             type: 'execution_fact',
@@ -244,9 +244,9 @@ export function observationPlays(store: Store) {
       () => broken('No. '.repeat(100)),
       async ({ run, of }) => {
         // GIVEN a call that failed
-        const { session_id } = await run()
+        const { sessionId } = await run()
         // THEN what is remembered is that it failed and the beginning of why, and not what it went through
-        const [fact, ...others] = await of(session_id, 'memory.committed')
+        const [fact, ...others] = await of(sessionId, 'memory.committed')
         expect(others).toEqual([])
         expect(fact?.payload).toMatchObject({
           type: 'execution_fact',
@@ -278,11 +278,11 @@ export function observationPlays(store: Store) {
       async ({ world, run, question, reply, runes }) => {
         // GIVEN a contract that went pending → running → waiting → running → completed
         const asked = world.hand.clock.now()
-        const { session_id } = await run()
+        const { sessionId } = await run()
         await world.hand.advance(5_000)
         const { interaction_id } = await question()
         await reply(interaction_id, { action: 'approve', data: { size: 'L' } })
-        const [history] = contractHistories(await runes(session_id)).values()
+        const [history] = contractHistories(await runes(sessionId)).values()
         if (history === undefined) throw new Error('There is no contract.')
         const execution_id = history[0].execution_id
 

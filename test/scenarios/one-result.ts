@@ -77,7 +77,7 @@ const ways: Readonly<Record<string, Way>> = {
   'no person approves it in time': {
     script: [call('asks')],
     async act({ world, run }) {
-      const asked = await run({ interactive_require_user_reply: false })
+      const asked = await run({ interactiveRequireUserReply: false })
       await world.hand.advance(1_000)
       await asked.result()
       return asked
@@ -127,7 +127,7 @@ const ways: Readonly<Record<string, Way>> = {
     script: [together(call('held'), call('asks'))],
     async act(stage, box) {
       const run = await atWork('held')(stage, box)
-      await stage.world.sw.sessions.close(run.session_id)
+      await stage.world.sw.sessions.close(run.sessionId)
       return run
     },
     results: ['cancelled', 'cancelled'],
@@ -168,7 +168,7 @@ const ways: Readonly<Record<string, Way>> = {
       const run = await atWork('held')(stage, box)
       box.breakAt(holding('tool.result'))
       box.held.begun[0]?.resolve('done')
-      expect(await run.result()).toMatchObject({ status: 'failed', error_code: 'AGENT_CRASH' })
+      expect(await run.result()).toMatchObject({ status: 'failed', errorCode: 'AGENT_CRASH' })
       expect(box.refused).toEqual(['broken'])
       return run
     },
@@ -191,8 +191,8 @@ export function oneResultPlays(store: Store) {
           const run = act === undefined ? await stage.run() : await act(stage, box)
           await stage.world.sw.idle()
           // THEN each has one result, and it comes after the call
-          const calls = await stage.of(run.session_id, 'tool.call')
-          const all = await stage.of(run.session_id, 'tool.result')
+          const calls = await stage.of(run.sessionId, 'tool.call')
+          const all = await stage.of(run.sessionId, 'tool.result')
           expect(
             calls.map(({ payload: { call_id } }) => all.filter((r) => r.payload.call_id === call_id).length),
           ).toEqual(calls.map(() => 1))

@@ -36,9 +36,9 @@ export function resumingPlays(store: Store) {
       () => talkingModel([form('Size?'), say('Done.')], { holds: () => false }),
       async ({ world, run, snapshots, of, runes, status }, { requests }) => {
         // GIVEN a contract that waits, and another process
-        const { session_id, run_id } = await run()
+        const { sessionId, runId } = await run()
         await world.restart()
-        const [waiting] = await snapshots(session_id)
+        const [waiting] = await snapshots(sessionId)
         expect(waiting?.current_status).toBe('waiting')
 
         // WHEN it is resumed with the answer
@@ -47,11 +47,11 @@ export function resumingPlays(store: Store) {
 
         // THEN it was seen to wait, and went waiting → running → completed with the answer as its result
         expect(resumed.snapshot).toMatchObject({ execution_id: waiting?.execution_id, current_status: 'waiting' })
-        expect((await of(session_id, 'contract.moved')).slice(-2).map(({ from, to }) => [from, to])).toEqual([
+        expect((await of(sessionId, 'contract.moved')).slice(-2).map(({ from, to }) => [from, to])).toEqual([
           ['waiting', 'running'],
           ['running', 'completed'],
         ])
-        expect(await snapshots(session_id)).toMatchObject([{ current_status: 'completed', result: { size: 'L' } }])
+        expect(await snapshots(sessionId)).toMatchObject([{ current_status: 'completed', result: { size: 'L' } }])
 
         // AND the graph went on at reasoning, with the consequence
         expect(requests).toHaveLength(2)
@@ -59,9 +59,9 @@ export function resumingPlays(store: Store) {
           role: 'tool',
           consequence: { consequence_label: 'SUCCESS', result: { size: 'L' }, was_suspended: true },
         })
-        const kinds = (await runes(session_id)).map((rune) => rune.kind)
+        const kinds = (await runes(sessionId)).map((rune) => rune.kind)
         expect(kinds.indexOf('turn.tools_finished')).toBeLessThan(kinds.indexOf('turn.completed'))
-        expect(await status(run_id)).toBe('succeeded')
+        expect(await status(runId)).toBe('succeeded')
       },
     ),
   )
@@ -74,16 +74,16 @@ export function resumingPlays(store: Store) {
       () => talkingModel([form('Size?'), say('Done.'), form('Colour?')], { holds: () => false }),
       async ({ world, run, snapshots, runes }, { requests }) => {
         // GIVEN one contract that completed and one that was cancelled
-        const { session_id } = await run()
-        const [first] = await snapshots(session_id)
+        const { sessionId } = await run()
+        const [first] = await snapshots(sessionId)
         await world.sw.executions.resume(first?.execution_id ?? '', { reply: answer })
         await world.sw.idle()
-        const second = await run({ session_id })
+        const second = await run({ sessionId })
         await second.cancel()
         await world.sw.idle()
-        const contracts = await snapshots(session_id)
+        const contracts = await snapshots(sessionId)
         expect(contracts.map((s) => s.current_status)).toEqual(['completed', 'cancelled'])
-        const before = [(await runes(session_id)).length, requests.length]
+        const before = [(await runes(sessionId)).length, requests.length]
 
         // WHEN either is resumed, also by another process
         const resumeAll = async () => {
@@ -99,7 +99,7 @@ export function resumingPlays(store: Store) {
 
         // THEN nothing was recorded, and nothing ran
         await world.sw.idle()
-        expect([(await runes(session_id)).length, requests.length]).toEqual(before)
+        expect([(await runes(sessionId)).length, requests.length]).toEqual(before)
       },
     ),
   )
@@ -112,19 +112,19 @@ export function resumingPlays(store: Store) {
       () => ({ script: [together(form('Size?'), form('Colour?')), say('Done.')] }),
       async ({ world, run, snapshots, runes, status }) => {
         // GIVEN two questions of which one is answered and used
-        const { session_id, run_id } = await run()
-        const [first] = await snapshots(session_id)
+        const { sessionId, runId } = await run()
+        const [first] = await snapshots(sessionId)
         await world.sw.executions.resume(first?.execution_id ?? '', { reply: answer })
         await world.sw.idle()
-        const before = (await runes(session_id)).length
+        const before = (await runes(sessionId)).length
         // WHEN it is resumed again
         await expect(world.sw.executions.resume(first?.execution_id ?? '', { reply: answer })).rejects.toMatchObject({
           code: 'transition_refused',
           details: { from: 'completed', refusal: 'terminal' },
         })
         // THEN nothing happens, and the other is still waited for
-        expect((await runes(session_id)).length).toBe(before)
-        expect(await status(run_id)).toBe('waiting_user')
+        expect((await runes(sessionId)).length).toBe(before)
+        expect(await status(runId)).toBe('waiting_user')
       },
     ),
   )
@@ -139,16 +139,16 @@ export function resumingPlays(store: Store) {
         return { slow, tools: [slow], script: [together(call('slow', { n: 1 }), call('slow', { n: 2 })), say('Done.')] }
       },
       async ({ world, submit, snapshots, of }, { slow }) => {
-        const { session_id } = await submit()
+        const { sessionId } = await submit()
         await slow.hasBegun()
-        const contracts = await snapshots(session_id)
+        const contracts = await snapshots(sessionId)
         expect(contracts.map((s) => s.current_status)).toEqual(['running', 'pending'])
         for (const { execution_id, current_status } of contracts)
           await expect(world.sw.executions.resume(execution_id, { reply: answer })).rejects.toMatchObject({
             code: 'transition_refused',
             details: { from: current_status },
           })
-        expect(await of(session_id, 'interaction.answered')).toEqual([])
+        expect(await of(sessionId, 'interaction.answered')).toEqual([])
         slow.begun[0]?.resolve(1)
         await slow.hasBegun(2)
         slow.begun[1]?.resolve(2)
@@ -165,20 +165,20 @@ export function resumingPlays(store: Store) {
       () => ({ script: [form('Size?'), say('Done.')] }),
       async ({ world, run, runes, snapshots, of, status }) => {
         // GIVEN a checkpoint with one contract that waits
-        const { session_id, run_id } = await run()
-        const { expected_waiting } = graphState(await runes(session_id))
-        const [waiting] = await snapshots(session_id)
-        expect(expected_waiting).toEqual([waiting?.execution_id])
+        const { sessionId, runId } = await run()
+        const { expected_waiting: expectedWaiting } = graphState(await runes(sessionId))
+        const [waiting] = await snapshots(sessionId)
+        expect(expectedWaiting).toEqual([waiting?.execution_id])
 
         // WHEN it is resumed
         const { execution_id = '' } = waiting ?? {}
-        const resumed = await world.sw.executions.resume(execution_id, { reply: answer, expected_waiting })
+        const resumed = await world.sw.executions.resume(execution_id, { reply: answer, expectedWaiting })
 
         // THEN a snapshot was taken first, the count was found to match, and it went on
-        expect(resumed).toMatchObject({ is_aligned: true, snapshot: { ...waiting, current_status: 'waiting' } })
+        expect(resumed).toMatchObject({ isAligned: true, snapshot: { ...waiting, current_status: 'waiting' } })
         await world.sw.idle()
-        expect(await of(session_id, 'run.misaligned')).toEqual([])
-        expect(await status(run_id)).toBe('succeeded')
+        expect(await of(sessionId, 'run.misaligned')).toEqual([])
+        expect(await status(runId)).toBe('succeeded')
       },
     ),
   )
@@ -194,24 +194,24 @@ export function resumingPlays(store: Store) {
       }),
       async ({ world, run, snapshots, of, status, question }) => {
         // GIVEN a checkpoint that expects one waiting contract where there are two
-        const { session_id, run_id } = await run()
-        const [first, second] = await snapshots(session_id)
-        const expected_waiting = [first?.execution_id ?? '']
+        const { sessionId, runId } = await run()
+        const [first, second] = await snapshots(sessionId)
+        const expectedWaiting = [first?.execution_id ?? '']
 
         // WHEN one of them is resumed
-        const resumed = await world.sw.executions.resume(first?.execution_id ?? '', { reply: answer, expected_waiting })
+        const resumed = await world.sw.executions.resume(first?.execution_id ?? '', { reply: answer, expectedWaiting })
         await world.sw.idle()
 
         // THEN the difference is logged and on record
-        expect(resumed.is_aligned).toBe(false)
-        const difference = { expected: expected_waiting, found: [first?.execution_id, second?.execution_id] }
-        expect(world.warnings).toMatchObject([{ details: { run_id, ...difference } }])
-        expect((await of(session_id, 'run.misaligned')).map((rune) => rune.payload)).toEqual([difference])
+        expect(resumed.isAligned).toBe(false)
+        const difference = { expected: expectedWaiting, found: [first?.execution_id, second?.execution_id] }
+        expect(world.warnings).toMatchObject([{ details: { run_id: runId, ...difference } }])
+        expect((await of(sessionId, 'run.misaligned')).map((rune) => rune.payload)).toEqual([difference])
 
         // AND the resume went on all the same
-        expect((await snapshots(session_id)).map((s) => s.current_status)).toEqual(['completed', 'waiting'])
+        expect((await snapshots(sessionId)).map((s) => s.current_status)).toEqual(['completed', 'waiting'])
         expect((await question()).prompt).toBe('Colour?')
-        expect(await status(run_id)).toBe('waiting_user')
+        expect(await status(runId)).toBe('waiting_user')
       },
     ),
   )
@@ -227,14 +227,14 @@ export function resumingPlays(store: Store) {
       }),
       async ({ world, run, snapshots, of, status }) => {
         // GIVEN three contracts that wait, of which one is answered before a worker takes the run
-        const { session_id, run_id } = await run()
-        const [size, colour, fabric] = (await snapshots(session_id)).map((s) => s.execution_id)
-        await world.sw.sessions.pause(session_id)
-        expect(await world.sw.executions.resume(size ?? '', { reply: answer })).toMatchObject({ is_aligned: true })
+        const { sessionId, runId } = await run()
+        const [size, colour, fabric] = (await snapshots(sessionId)).map((s) => s.execution_id)
+        await world.sw.sessions.pause(sessionId)
+        expect(await world.sw.executions.resume(size ?? '', { reply: answer })).toMatchObject({ isAligned: true })
         // AND one that is called off, but whose question is still open
-        const [suspended] = (await of(session_id, 'contract.moved')).filter((rune) => rune.subject_id === colour)
+        const [suspended] = (await of(sessionId, 'contract.moved')).filter((rune) => rune.subject_id === colour)
         const { agent_id, turn_id, call_id, subject_id } = suspended ?? {}
-        const about = { run_id, agent_id, turn_id, call_id, execution_id: colour, subject_id }
+        const about = { run_id: runId, agent_id, turn_id, call_id, execution_id: colour, subject_id }
         const move = { machine: 'contract', from: 'waiting', to: 'cancelled', trigger: 'cancel' }
         const called_off = {
           kind: 'contract.moved',
@@ -244,18 +244,18 @@ export function resumingPlays(store: Store) {
           ...about,
           ...move,
         }
-        await record(world.sw, session_id, called_off as Draft)
+        await record(world.sw, sessionId, called_off as Draft)
         await world.restart()
 
         // WHEN the last is resumed
-        expect(await world.sw.executions.resume(fabric ?? '', { reply: answer })).toMatchObject({ is_aligned: false })
+        expect(await world.sw.executions.resume(fabric ?? '', { reply: answer })).toMatchObject({ isAligned: false })
         // THEN the difference is logged and on record, and it went on
         const difference = { expected: [colour, fabric], found: [fabric] }
-        expect(world.warnings).toMatchObject([{ details: { run_id, ...difference } }])
-        expect((await of(session_id, 'run.misaligned')).map((rune) => rune.payload)).toEqual([difference])
-        await world.sw.sessions.resume(session_id)
+        expect(world.warnings).toMatchObject([{ details: { run_id: runId, ...difference } }])
+        expect((await of(sessionId, 'run.misaligned')).map((rune) => rune.payload)).toEqual([difference])
+        await world.sw.sessions.resume(sessionId)
         await world.sw.idle()
-        expect(await status(run_id)).toBe('succeeded')
+        expect(await status(runId)).toBe('succeeded')
       },
     ),
   )
@@ -272,13 +272,13 @@ export function resumingPlays(store: Store) {
         () => talkingModel([form('Size?'), say('Done.')], { holds: () => false }),
         async ({ world, run, snapshots, runes, of, status, question }, { requests }) => {
           // GIVEN a contract that is called off, and whose question is still open
-          const { session_id, run_id } = await run()
+          const { sessionId, runId } = await run()
           const { interaction_id } = await question()
-          const [suspended] = (await of(session_id, 'contract.moved')).slice(-1)
-          await record(world.sw, session_id, calledOff(suspended, world.hand.clock.now()))
+          const [suspended] = (await of(sessionId, 'contract.moved')).slice(-1)
+          await record(world.sw, sessionId, calledOff(suspended, world.hand.clock.now()))
           await world.restart()
-          const [contract] = await snapshots(session_id)
-          const before = [written(await runes(session_id)), requests.length]
+          const [contract] = await snapshots(sessionId)
+          const before = [written(await runes(sessionId)), requests.length]
 
           // WHEN it is answered
           const answered = answerAs(world.sw, { interaction_id, execution_id: contract?.execution_id ?? '' })
@@ -289,8 +289,8 @@ export function resumingPlays(store: Store) {
             details: { machine: 'contract', from: 'cancelled', on: 'resume', refusal: 'terminal' },
           })
           await world.sw.idle()
-          expect([written(await runes(session_id)), requests.length]).toEqual(before)
-          expect(await status(run_id)).toBe('waiting_user')
+          expect([written(await runes(sessionId)), requests.length]).toEqual(before)
+          expect(await status(runId)).toBe('waiting_user')
         },
       ),
     )
@@ -304,18 +304,18 @@ export function resumingPlays(store: Store) {
         warnings: ['another number of waiting contracts than expected'],
       }),
       async ({ world, run, of, inbox, snapshots }) => {
-        const { session_id } = await run()
-        const [first, second] = (await snapshots(session_id)).map((s) => s.execution_id)
+        const { sessionId } = await run()
+        const [first, second] = (await snapshots(sessionId)).map((s) => s.execution_id)
         const { interaction_id } = (await inbox())[0] ?? { interaction_id: '' }
-        const expected_waiting = [first ?? '']
-        const replied = await world.sw.inbox.reply(interaction_id, { reply: answer, expected_waiting })
+        const given = { reply: answer, expectedWaiting: [first ?? ''] }
+        const replied = await world.sw.inbox.reply(interaction_id, given)
         expect(replied).toMatchObject({
-          is_aligned: false,
+          isAligned: false,
           snapshot: { execution_id: first, current_status: 'waiting', is_resumable: true },
         })
         await world.sw.idle()
-        const misaligned = (await of(session_id, 'run.misaligned')).map((rune) => rune.payload)
-        expect(misaligned).toEqual([{ expected: expected_waiting, found: [first, second] }])
+        const misaligned = (await of(sessionId, 'run.misaligned')).map((rune) => rune.payload)
+        expect(misaligned).toEqual([{ expected: [first], found: [first, second] }])
       },
     ),
   )
@@ -329,15 +329,15 @@ export function resumingPlays(store: Store) {
         warnings: ['a deadline passed for a contract that does not wait'],
       }),
       async ({ world, run, runes, of, status }, { requests }) => {
-        const { session_id, run_id } = await run({ interactive_require_user_reply: false })
-        const [suspended] = (await of(session_id, 'contract.moved')).slice(-1)
-        await record(world.sw, session_id, calledOff(suspended, world.hand.clock.now()))
+        const { sessionId, runId } = await run({ interactiveRequireUserReply: false })
+        const [suspended] = (await of(sessionId, 'contract.moved')).slice(-1)
+        await record(world.sw, sessionId, calledOff(suspended, world.hand.clock.now()))
         await world.restart()
-        const before = [written(await runes(session_id)), requests.length]
+        const before = [written(await runes(sessionId)), requests.length]
         await world.hand.advance(7 * 86_400_000)
         await world.sw.idle()
-        expect([written(await runes(session_id)), requests.length]).toEqual(before)
-        expect(await status(run_id)).toBe('waiting_user')
+        expect([written(await runes(sessionId)), requests.length]).toEqual(before)
+        expect(await status(runId)).toBe('waiting_user')
       },
     ),
   )
@@ -351,23 +351,23 @@ export function resumingPlays(store: Store) {
         return { pay, tools: [refundTool({ approval: 'always' }), pay], script: [refund, call('pay'), say('Done.')] }
       },
       async ({ world, run, snapshots, status, question }, { pay }) => {
-        const { session_id, run_id } = await run()
-        const [refunding] = await snapshots(session_id)
+        const { sessionId, runId } = await run()
+        const [refunding] = await snapshots(sessionId)
         const { digest } = await world.sw.inbox.get((await question()).interaction_id)
         await world.sw.executions.resume(refunding?.execution_id ?? '', {
           reply: { decision: 'approve', digest },
-          replied_by: 'ada',
+          repliedBy: 'ada',
         })
         await pay.hasBegun()
         await world.hand.advance(1_000)
         await world.sw.idle()
-        const [, paying] = await snapshots(session_id)
+        const [, paying] = await snapshots(sessionId)
         const unfit = world.sw.executions.resume(paying?.execution_id ?? '', { reply: { decision: 'approve' } })
         await expect(unfit).rejects.toMatchObject({ code: 'reply_unfit' })
         await world.sw.executions.resume(paying?.execution_id ?? '', { reply: { outcome: 'happened' } })
         await world.sw.idle()
-        expect((await snapshots(session_id)).map((s) => s.current_status)).toEqual(['completed', 'completed'])
-        expect(await status(run_id)).toBe('succeeded')
+        expect((await snapshots(sessionId)).map((s) => s.current_status)).toEqual(['completed', 'completed'])
+        expect(await status(runId)).toBe('succeeded')
       },
     ),
   )
@@ -378,21 +378,21 @@ export function resumingPlays(store: Store) {
       store,
       () => ({ script: [form('Size?'), say('Done.')] }),
       async ({ world, run, snapshots, of }) => {
-        const { session_id } = await run()
-        const [waiting] = await snapshots(session_id)
+        const { sessionId } = await run()
+        const [waiting] = await snapshots(sessionId)
         // No worker takes the run while both ask: the contract waits for as long as they look at it.
-        await world.sw.sessions.pause(session_id)
+        await world.sw.sessions.pause(sessionId)
         const resume = (replied_by: string) =>
-          world.sw.executions.resume(waiting?.execution_id ?? '', { reply: answer, replied_by }).then(
+          world.sw.executions.resume(waiting?.execution_id ?? '', { reply: answer, repliedBy: replied_by }).then(
             () => 'accepted',
             (fault) => fault,
           )
         const outcomes = await Promise.all([resume('ada'), resume('bob')])
-        await world.sw.sessions.resume(session_id)
+        await world.sw.sessions.resume(sessionId)
         await world.sw.idle()
         expect(outcomes).toContain('accepted')
         expect(outcomes).toContainEqual(expect.objectContaining({ code: 'interaction_closed' }))
-        expect(await of(session_id, 'interaction.answered')).toHaveLength(1)
+        expect(await of(sessionId, 'interaction.answered')).toHaveLength(1)
       },
     ),
   )

@@ -31,9 +31,9 @@ export function roundPlays(store: Store) {
         return { ...tools, tools: Object.values(tools), script: [answer, say('Done.')] }
       },
       async ({ world, submit, of, snapshots, status }, { alone, beside, after }) => {
-        const { session_id, run_id } = await submit()
+        const { sessionId, runId } = await submit()
         const underWay = async () =>
-          (await snapshots(session_id)).map((contract) => (contract.current_status === 'running' ? 'x' : '.')).join('')
+          (await snapshots(sessionId)).map((contract) => (contract.current_status === 'running' ? 'x' : '.')).join('')
 
         // GIVEN an answer that calls: beside, alone, beside, beside, after
         // THEN a call that is not parallel-safe waits for what is under way, and holds up what comes after it
@@ -47,7 +47,7 @@ export function roundPlays(store: Store) {
         await beside.hasBegun(3)
         expect(await underWay()).toBe('..xx.')
         beside.begun[2]?.resolve(3)
-        await world.until(session_id, (rune) => rune.kind === 'tool.result' && rune.payload.output === 3)
+        await world.until(sessionId, (rune) => rune.kind === 'tool.result' && rune.payload.output === 3)
         expect(await underWay()).toBe('..x..')
         expect(after.ran).toEqual([])
         beside.begun[1]?.resolve(4)
@@ -56,9 +56,9 @@ export function roundPlays(store: Store) {
         await world.sw.idle()
 
         // AND results are recorded as they come, each with its own call
-        expect((await of(session_id, 'tool.result')).map((rune) => rune.payload.output)).toEqual([1, 2, 3, 4, 5])
-        expect((await snapshots(session_id)).map((contract) => contract.result)).toEqual([1, 2, 4, 3, 5])
-        expect(await status(run_id)).toBe('succeeded')
+        expect((await of(sessionId, 'tool.result')).map((rune) => rune.payload.output)).toEqual([1, 2, 3, 4, 5])
+        expect((await snapshots(sessionId)).map((contract) => contract.result)).toEqual([1, 2, 4, 3, 5])
+        expect(await status(runId)).toBe('succeeded')
       },
     ),
   )
@@ -74,7 +74,7 @@ export function roundPlays(store: Store) {
       },
       async ({ world, run, inbox, status }, { stop, looks }) => {
         // GIVEN two calls that need approval, of which the first has it and is about to begin
-        const { run_id } = await run()
+        const { runId } = await run()
         const [first, second] = (await inbox()).map(({ interaction_id }) => interaction_id)
         const beginning = stop(holding('tool.approved'))
         await world.sw.inbox.reply(first ?? '', { reply: { decision: 'approve' } })
@@ -86,7 +86,7 @@ export function roundPlays(store: Store) {
         await looks.hasBegun(2)
         for (const each of looks.begun) each.resolve('seen')
         await world.sw.idle()
-        expect(await status(run_id)).toBe('succeeded')
+        expect(await status(runId)).toBe('succeeded')
       },
     ),
   )
@@ -108,13 +108,13 @@ export function roundPlays(store: Store) {
       },
       async ({ world, run, of, snapshots }, { whole }) => {
         // GIVEN a tool that returns more than its limit
-        const { session_id } = await run()
+        const { sessionId } = await run()
         // THEN the model gets the beginning, and is told how much is missing and where it is
-        const [result] = await of(session_id, 'tool.result')
+        const [result] = await of(sessionId, 'tool.result')
         const { output, output_ref } = result?.payload ?? {}
         expect(output).toMatch(/^\["row 0","row 1",.*\[Cut: \d+ of \d+ bytes are shown; the whole is stored as /s)
         expect(Buffer.byteLength(String(output))).toBeLessThanOrEqual(300)
-        expect(await snapshots(session_id)).toMatchObject([{ current_status: 'completed', result: output }])
+        expect(await snapshots(sessionId)).toMatchObject([{ current_status: 'completed', result: output }])
         // AND under that reference there is the whole of it, also for another process
         await world.restart()
         expect(JSON.parse((await world.sw.output(output_ref ?? '')) ?? '')).toEqual(whole)

@@ -22,14 +22,14 @@ export function runRecoveryPlays(store: Store) {
       for (const _ of [1, 2, 3]) await t.restart()
 
       // THEN no start touched the run, and it waits
-      const before = await t.moves(run.session_id, run.run_id)
+      const before = await t.moves(run.sessionId, run.runId)
       expect(before.at(-1)).toBe('running → waiting_user (turn.needs_input)')
-      expect(await t.status(run.run_id)).toBe('waiting_user')
+      expect(await t.status(run.runId)).toBe('waiting_user')
 
       // AND the answer, given to the last process, finds it preserved and reaches exactly that question
       await t.reply(interaction_id, chosen)
-      expect(await (await t.sw.runs.get(run.run_id)).result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
-      expect((await t.moves(run.session_id, run.run_id)).slice(before.length, before.length + 2)).toEqual([
+      expect(await (await t.sw.runs.get(run.runId)).result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
+      expect((await t.moves(run.sessionId, run.runId)).slice(before.length, before.length + 2)).toEqual([
         'waiting_user → waiting_user (restart.preserve_waiting)',
         'waiting_user → queued (interaction.reply.accepted)',
       ])
@@ -41,26 +41,26 @@ export function runRecoveryPlays(store: Store) {
     'a deadline holds across restarts, whether it passes before or after one',
     on(store, { agents: { main: plays([form, say('Done.')]) } }, async (t) => {
       // GIVEN two runs whose deadlines decide: one in 15 minutes, one 10 minutes later
-      const [early] = [await t.run({ interactive_require_user_reply: false })]
+      const [early] = [await t.run({ interactiveRequireUserReply: false })]
       await t.hand.advance(10 * minute)
-      const late = await t.run({ interactive_require_user_reply: false })
+      const late = await t.run({ interactiveRequireUserReply: false })
 
       // WHEN no process is there at the first deadline, and one is there again before the second
       await t.sw.close()
       await t.hand.advance(6 * minute)
-      expect(await t.moves(early.session_id, early.run_id)).toHaveLength(2)
+      expect(await t.moves(early.sessionId, early.runId)).toHaveLength(2)
       await t.kill()
       await t.hand.advance(0)
       await t.sw.idle()
 
       // THEN the first was decided as soon as someone was there, and the second in its time
-      expect(await t.status(early.run_id)).toBe('succeeded')
-      expect(await t.status(late.run_id)).toBe('waiting_user')
+      expect(await t.status(early.runId)).toBe('succeeded')
+      expect(await t.status(late.runId)).toBe('waiting_user')
       await t.hand.advance(9 * minute)
       await t.sw.idle()
-      expect(await t.status(late.run_id)).toBe('succeeded')
-      const [expired] = await t.of(late.session_id, 'interaction.expired')
-      const [asked] = await t.of(late.session_id, 'interaction.opened')
+      expect(await t.status(late.runId)).toBe('succeeded')
+      const [expired] = await t.of(late.sessionId, 'interaction.expired')
+      const [asked] = await t.of(late.sessionId, 'interaction.opened')
       expect((expired?.at ?? 0) - (asked?.at ?? 0)).toBe(15 * minute)
     }),
   )
@@ -82,7 +82,7 @@ export function runRecoveryPlays(store: Store) {
 
         // WHEN the process is killed right after it recorded the reply, before anyone could take the run
         t.process().dieAt(1, 'after')
-        const reply = { reply: { decision: 'approve' }, idempotency_key: 'k1' }
+        const reply = { reply: { decision: 'approve' }, idempotencyKey: 'k1' }
         await expect(t.sw.inbox.reply(interaction_id, reply)).rejects.toMatchObject({ code: 'store_poisoned' })
         expect(t.process().isDead()).toBe(true)
         await t.kill()
@@ -90,8 +90,8 @@ export function runRecoveryPlays(store: Store) {
 
         // THEN the next process found it queued and went on, and the client that replied can learn that its answer was used
         expect(approved.paid.length).toBe(1)
-        expect(await t.status(run.run_id)).toBe('succeeded')
-        expect(await t.sw.inbox.reply(interaction_id, reply)).toMatchObject({ is_repeated: true })
+        expect(await t.status(run.runId)).toBe('succeeded')
+        expect(await t.sw.inbox.reply(interaction_id, reply)).toMatchObject({ isRepeated: true })
       },
     ),
   )
@@ -108,14 +108,12 @@ export function runRecoveryPlays(store: Store) {
       await t.restart({ agents: { other: plays([say('Other.')]) } })
 
       // THEN restart.reconcile_failed ended it, with what it had open
-      expect((await t.moves(run.session_id, run.run_id)).at(-1)).toBe(
-        'waiting_user → failed (restart.reconcile_failed)',
-      )
-      const result = await (await t.sw.runs.get(run.run_id)).result()
-      expect(result).toMatchObject({ status: 'failed', error_code: 'SESSION_RESUME_FAILED' })
+      expect((await t.moves(run.sessionId, run.runId)).at(-1)).toBe('waiting_user → failed (restart.reconcile_failed)')
+      const result = await (await t.sw.runs.get(run.runId)).result()
+      expect(result).toMatchObject({ status: 'failed', errorCode: 'SESSION_RESUME_FAILED' })
       expect(result.message).toContain('agent_is_configured')
       expect(await t.sw.inbox.list()).toEqual([])
-      expect((await t.fcmp(run.session_id, run.run_id)).at(-1)?.data).toMatchObject({
+      expect((await t.fcmp(run.sessionId, run.runId)).at(-1)?.data).toMatchObject({
         from: 'waiting_user',
         terminal: { status: 'failed', error: { category: 'recovery', code: 'SESSION_RESUME_FAILED' } },
       })
@@ -125,7 +123,7 @@ export function runRecoveryPlays(store: Store) {
         code: 'interaction_closed',
         details: { state: 'withdrawn', by: 'recovery' },
       })
-      const next = await t.sw.runs.start({ agent: 'other', input: 'Go.', session_id: run.session_id })
+      const next = await t.sw.runs.start({ agent: 'other', input: 'Go.', sessionId: run.sessionId })
       expect(await next.result()).toMatchObject({ result: 'Other.' })
     }),
   )
@@ -137,20 +135,20 @@ export function runRecoveryPlays(store: Store) {
       // GIVEN a run that waits, and one behind it in the queue
       const run = await t.run()
       const { interaction_id } = await t.question()
-      const behind = await t.sw.runs.start({ agent: 'main', input: 'Go.', session_id: run.session_id })
+      const behind = await t.sw.runs.start({ agent: 'main', input: 'Go.', sessionId: run.sessionId })
 
       // WHEN a process that takes no runs, and knows other agents or none, is there for a while and takes the answer
       await t.restart({ agents: { other: plays([say('Other.')]) }, maxConcurrentRuns: 0 })
-      expect(await t.status(run.run_id)).toBe('waiting_user')
+      expect(await t.status(run.runId)).toBe('waiting_user')
       await t.restart({ agents: {}, maxConcurrentRuns: 0 })
       await t.sw.inbox.reply(interaction_id, { reply: chosen })
 
       // THEN it failed nothing, and who has the agent goes on with both
-      expect(await t.status(run.run_id)).toBe('queued')
-      expect(await t.status(behind.run_id)).toBe('queued')
+      expect(await t.status(run.runId)).toBe('queued')
+      expect(await t.status(behind.runId)).toBe('queued')
       await t.restart({ agents: { main: plays([form, say('Done.'), say('Done, too.')]) }, maxConcurrentRuns: 4 })
-      expect(await (await t.sw.runs.get(run.run_id)).result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
-      expect(await (await t.sw.runs.get(behind.run_id)).result()).toMatchObject({
+      expect(await (await t.sw.runs.get(run.runId)).result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
+      expect(await (await t.sw.runs.get(behind.runId)).result()).toMatchObject({
         status: 'succeeded',
         result: 'Done, too.',
       })
@@ -178,22 +176,22 @@ export function runRecoveryPlays(store: Store) {
         const paying = await t.sw.runs.start({ agent: 'paying', input: 'Go.' })
         await Promise.all([model.began, gone.hasBegun()])
         const waiting = await t.sw.runs.start({ agent: 'main', input: 'Go.' })
-        const queued = await t.sw.runs.start({ agent: 'main', input: 'Go.', session_id: waiting.session_id })
-        await t.until(waiting.session_id, (rune) => rune.kind === 'interaction.opened')
+        const queued = await t.sw.runs.start({ agent: 'main', input: 'Go.', sessionId: waiting.sessionId })
+        await t.until(waiting.sessionId, (rune) => rune.kind === 'interaction.opened')
 
         // WHEN the process is killed and the next one knows none of the agents
         await t.kill({ agents: { other: plays([say('Other.')]) } })
 
         // THEN each failed from where it was
-        const last = async (run: typeof queued) => (await t.moves(run.session_id, run.run_id)).at(-1)
+        const last = async (run: typeof queued) => (await t.moves(run.sessionId, run.runId)).at(-1)
         expect(await last(streaming)).toBe('running → failed (restart.reconcile_failed)')
         expect(await last(paying)).toBe('running → failed (restart.reconcile_failed)')
         expect(await last(queued)).toBe('queued → failed (restart.reconcile_failed)')
 
         // AND what may have happened is not called off: a person is asked, though the run is over
-        expect(await t.question()).toMatchObject({ interaction_kind: 'settlement', run_id: paying.run_id })
+        expect(await t.question()).toMatchObject({ interaction_kind: 'settlement', run_id: paying.runId })
         await t.reply((await t.question()).interaction_id, { outcome: 'happened', result: 'sent' })
-        const settled = (await t.of(paying.session_id, 'contract.moved')).at(-1)
+        const settled = (await t.of(paying.sessionId, 'contract.moved')).at(-1)
         expect(settled).toMatchObject({ to: 'completed', payload: { result: 'sent' } })
       },
     ),
@@ -222,14 +220,14 @@ export function runRecoveryPlays(store: Store) {
         await t.sw.idle()
 
         // THEN five requeues without progress are enough
-        const moves = await t.moves(run.session_id, run.run_id)
+        const moves = await t.moves(run.sessionId, run.runId)
         expect(moves.filter((move) => move.endsWith('(restart.requeued)'))).toHaveLength(5)
         expect(moves.at(-1)).toBe('running → failed (restart.reconcile_failed)')
-        expect((await t.sw.runs.show(run.run_id)).error_code).toBe('RECOVERY_LIMIT')
+        expect((await t.sw.runs.show(run.runId)).error_code).toBe('RECOVERY_LIMIT')
 
         // AND the worker that was lost says nothing about the session: it is as active as before
         expect((await t.sw.sessions.list())[0]?.state).toBe('active')
-        expect(await t.of(run.session_id, 'session.suspended')).toEqual([])
+        expect(await t.of(run.sessionId, 'session.suspended')).toEqual([])
       },
     ),
   )
@@ -256,8 +254,8 @@ export function runRecoveryPlays(store: Store) {
 
         // THEN it was killed more often than a run may be put back, and succeeded all the same
         expect(kills).toBeGreaterThan(5)
-        expect(await t.status(run.run_id)).toBe('succeeded')
-        expect((await t.of(run.session_id, 'tool.result')).length).toBe(9)
+        expect(await t.status(run.runId)).toBe('succeeded')
+        expect((await t.of(run.sessionId, 'tool.result')).length).toBe(9)
       },
     ),
   )

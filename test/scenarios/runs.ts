@@ -19,11 +19,11 @@ export function runPlays(store: Store) {
 
       // WHEN a run needs an answer on its way and gets it
       const run = await t.run()
-      expect(await t.status(run.run_id)).toBe('waiting_user')
+      expect(await t.status(run.runId)).toBe('waiting_user')
       await t.reply((await t.question()).interaction_id, chosen)
 
       // THEN it has gone through exactly these states, and each dispatch counts as an attempt
-      const moves = await t.of(run.session_id, 'run.submitted', 'run.moved')
+      const moves = await t.of(run.sessionId, 'run.submitted', 'run.moved')
       expect(moves.map((rune) => rune.to)).toEqual([
         ...['queued', 'running', 'waiting_user', 'queued', 'running', 'succeeded'],
       ])
@@ -38,19 +38,19 @@ export function runPlays(store: Store) {
     on(store, { agents: { main: plays([form, say('Done.')]) } }, async (t) => {
       // GIVEN one run that is queued, since its session is paused, and one that waits
       const waiting = await t.run()
-      const { session_id } = waiting
-      await t.sw.sessions.pause(session_id)
-      const queued = await t.run({ session_id })
+      const { sessionId } = waiting
+      await t.sw.sessions.pause(sessionId)
+      const queued = await t.run({ sessionId })
 
       // WHEN both are cancelled
-      expect(await t.sw.runs.cancel(queued.run_id)).toMatchObject({ accepted: true })
-      expect(await t.sw.runs.cancel(waiting.run_id, 'not needed any more')).toMatchObject({ accepted: true })
+      expect(await t.sw.runs.cancel(queued.runId)).toMatchObject({ accepted: true })
+      expect(await t.sw.runs.cancel(waiting.runId, 'not needed any more')).toMatchObject({ accepted: true })
 
       // THEN each says truly where it was, the question is withdrawn, and a second cancel changes nothing
-      expect(await t.moves(session_id, queued.run_id)).toEqual(['queued → canceled (run.canceled)'])
-      expect((await t.moves(session_id, waiting.run_id)).at(-1)).toBe('waiting_user → canceled (run.canceled)')
+      expect(await t.moves(sessionId, queued.runId)).toEqual(['queued → canceled (run.canceled)'])
+      expect((await t.moves(sessionId, waiting.runId)).at(-1)).toBe('waiting_user → canceled (run.canceled)')
       expect(await t.sw.inbox.list()).toEqual([])
-      expect(await t.sw.runs.cancel(waiting.run_id)).toMatchObject({ accepted: false, status: 'canceled' })
+      expect(await t.sw.runs.cancel(waiting.runId)).toMatchObject({ accepted: false, status: 'canceled' })
       expect(await waiting.result()).toMatchObject({ status: 'canceled', message: 'not needed any more' })
     }),
   )
@@ -64,20 +64,20 @@ export function runPlays(store: Store) {
       const { interaction_id } = await t.question()
 
       // WHEN the reply is accepted
-      const given = { reply: chosen, replied_by: 'mia', idempotency_key: 'k1' }
-      expect(await t.sw.inbox.reply(interaction_id, given)).toMatchObject({ run_id: run.run_id, is_repeated: false })
+      const given = { reply: chosen, repliedBy: 'mia', idempotencyKey: 'k1' }
+      expect(await t.sw.inbox.reply(interaction_id, given)).toMatchObject({ runId: run.runId, isRepeated: false })
       await t.sw.idle()
 
       // THEN the run became queued by that event, in the append of the answer
-      const [answered] = await t.of(run.session_id, 'interaction.answered')
-      const moved = (await t.of(run.session_id, 'run.moved')).find((r) => r.from === 'waiting_user')
+      const [answered] = await t.of(run.sessionId, 'interaction.answered')
+      const moved = (await t.of(run.sessionId, 'run.moved')).find((r) => r.from === 'waiting_user')
       expect(moved).toMatchObject({ to: 'queued', trigger: 'interaction.reply.accepted', actor: 'human' })
       expect(moved?.event_id).toBe((answered?.event_id ?? 0) + 1)
       expect(answered?.payload).toMatchObject({ replied_by: 'mia', reply: chosen })
 
       // AND the same reply sent again is accepted again and does nothing; any other is told who was faster
-      const before = (await t.runes(run.session_id)).length
-      expect(await t.sw.inbox.reply(interaction_id, given)).toMatchObject({ is_repeated: true })
+      const before = (await t.runes(run.sessionId)).length
+      expect(await t.sw.inbox.reply(interaction_id, given)).toMatchObject({ isRepeated: true })
       await expect(t.sw.inbox.reply(interaction_id, { ...given, reply: { action: 'reject' } })).rejects.toMatchObject({
         code: 'key_reused',
       })
@@ -86,7 +86,7 @@ export function runPlays(store: Store) {
         details: { state: 'answered', by: 'mia' },
       })
       await expect(t.sw.inbox.reply('int_unknown', { reply: chosen })).rejects.toMatchObject({ code: 'not_found' })
-      expect(await t.runes(run.session_id)).toHaveLength(before)
+      expect(await t.runes(run.sessionId)).toHaveLength(before)
     }),
   )
 
@@ -103,9 +103,9 @@ export function runPlays(store: Store) {
 
       // THEN it is refused with the place of the problem, and nothing moved
       await expect(unfit).rejects.toMatchObject({ code: 'reply_unfit' })
-      expect(await t.status(run.run_id)).toBe('waiting_user')
+      expect(await t.status(run.runId)).toBe('waiting_user')
       await t.reply(interaction_id, chosen)
-      expect(await t.status(run.run_id)).toBe('succeeded')
+      expect(await t.status(run.runId)).toBe('succeeded')
     }),
   )
 
@@ -119,7 +119,7 @@ export function runPlays(store: Store) {
       await t.reply(interaction_id, chosen)
 
       // THEN the whole stream is this
-      const stream = await t.fcmp(run.session_id, run.run_id)
+      const stream = await t.fcmp(run.sessionId, run.runId)
       expect(stream.map(({ type, data, meta }) => ({ type, data, attempt: meta.attempt }))).toMatchObject([
         { type: 'conversation.state.changed', data: { from: 'queued', to: 'running', trigger: 'turn.started' } },
         { type: 'user.input.required', data: { kind: 'fill_fields', interaction_id, prompt: 'Which one?' } },
@@ -150,13 +150,13 @@ export function runPlays(store: Store) {
     'FCMP tells an automatic decision right before the change that it makes',
     on(store, { agents: { main: plays([form, say('Done.')]) } }, async (t) => {
       // WHEN a run waits and its deadline decides
-      const run = await t.run({ interactive_require_user_reply: false })
+      const run = await t.run({ interactiveRequireUserReply: false })
       const { interaction_id } = await t.question()
       await t.hand.advance(15 * minute)
       await t.sw.idle()
 
       // THEN the event of that name stands right before the change with that trigger
-      const stream = await t.fcmp(run.session_id, run.run_id)
+      const stream = await t.fcmp(run.sessionId, run.runId)
       const at = stream.findIndex((event) => event.type === 'interaction.auto_decide.timeout')
       expect(stream.slice(at, at + 2)).toMatchObject([
         {
@@ -186,18 +186,18 @@ export function runPlays(store: Store) {
       },
       async (t) => {
         // GIVEN a run that asked two questions at once
-        const run = await t.run({ interactive_require_user_reply: false })
+        const run = await t.run({ interactiveRequireUserReply: false })
         const [one, two] = await t.sw.inbox.list()
 
         // WHEN one is answered, and the deadline of the other passes later
         await t.reply(one?.interaction_id ?? '', chosen)
-        expect(await t.status(run.run_id)).toBe('waiting_user')
+        expect(await t.status(run.runId)).toBe('waiting_user')
         await t.hand.advance(15 * minute)
         await t.sw.idle()
 
         // THEN each closed by itself, and the run was queued by each
         expect(two?.interaction_id).not.toBe(one?.interaction_id)
-        expect((await t.moves(run.session_id, run.run_id)).filter((move) => move.startsWith('waiting_user'))).toEqual([
+        expect((await t.moves(run.sessionId, run.runId)).filter((move) => move.startsWith('waiting_user'))).toEqual([
           'waiting_user → queued (interaction.reply.accepted)',
           'waiting_user → queued (interaction.auto_decide.timeout)',
         ])

@@ -15,25 +15,25 @@ export function sessionPlays(store: Store) {
       { agents: { main: plays([say('One.'), call('shop.look_up'), say('Two.')], { tools: [lookUp] }) } },
       async (t) => {
         // WHEN a session goes through everything that a session can go through
-        const { session_id } = await t.sw.sessions.create({ agent: 'main', session_budget: { tool_calls: 0 } })
-        await t.run({ session_id })
-        await t.sw.sessions.pause(session_id, 'lunch')
-        await t.sw.sessions.resume(session_id)
-        await t.run({ session_id })
-        await t.sw.sessions.replenish(session_id, { tool_calls: 5 })
+        const { sessionId } = await t.sw.sessions.create({ agent: 'main', sessionBudget: { toolCalls: 0 } })
+        await t.run({ sessionId })
+        await t.sw.sessions.pause(sessionId, 'lunch')
+        await t.sw.sessions.resume(sessionId)
+        await t.run({ sessionId })
+        await t.sw.sessions.replenish(sessionId, { toolCalls: 5 })
         await t.sw.idle()
-        await t.sw.sessions.close(session_id, 'all done')
-        await t.sw.sessions.archive(session_id)
+        await t.sw.sessions.close(sessionId, 'all done')
+        await t.sw.sessions.archive(sessionId)
 
         // THEN these runes tell it, each a move of the session, with what its row says
-        const [agent] = await t.of(session_id, 'agent.spawning')
-        const told = (await t.runes(session_id)).filter((rune) => rune.machine === 'session')
+        const [agent] = await t.of(sessionId, 'agent.spawning')
+        const told = (await t.runes(sessionId)).filter((rune) => rune.machine === 'session')
         expect(told).toMatchObject([
           {
             kind: 'session.created',
             from: null,
             to: 'created',
-            payload: { conversation_id: session_id, config: { budget: { tool_calls: 0 } } },
+            payload: { conversation_id: sessionId, config: { budget: { tool_calls: 0 } } },
           },
           {
             kind: 'session.activated',
@@ -82,22 +82,22 @@ export function sessionPlays(store: Store) {
     on(store, { agents: { main: plays([say('Hello.')]), other: plays([say('Other.')]) } }, async (t) => {
       // WHEN a session is created
       const appends = t.process().appends()
-      const { session_id } = await t.sw.sessions.create({ agent: 'main' })
+      const { sessionId } = await t.sw.sessions.create({ agent: 'main' })
 
       // THEN its log begins with these runes, written at once
       expect(t.process().appends() - appends).toBe(1)
-      const runes = await t.runes(session_id)
+      const runes = await t.runes(sessionId)
       expect(runes.map((rune) => [rune.event_id, rune.kind])).toEqual([
         [1, 'session.created'],
         [2, 'agent.spawning'],
         [3, 'agent.ready'],
       ])
-      expect(await t.sw.sessions.list()).toMatchObject([{ session_id, state: 'created' }])
+      expect(await t.sw.sessions.list()).toMatchObject([{ session_id: sessionId, state: 'created' }])
 
       // AND its first message makes it active, also when that is for another agent than the root
-      const run = await t.run({ session_id, agent: 'other' })
+      const run = await t.run({ sessionId, agent: 'other' })
       expect(await run.result()).toMatchObject({ result: 'Other.' })
-      expect(await t.of(session_id, 'session.activated')).toMatchObject([
+      expect(await t.of(sessionId, 'session.activated')).toMatchObject([
         { payload: { root_agent_id: runes[1]?.agent_id } },
       ])
     }),
@@ -110,27 +110,27 @@ export function sessionPlays(store: Store) {
     on(store, { agents: { main: plays([], { model: writing.model }) } }, async (t) => {
       // GIVEN a session whose agent is in the middle of an answer
       const first = await t.sw.runs.start({ agent: 'main', input: 'Go.' })
-      const { session_id } = first
+      const { sessionId } = first
       await writing.began
 
       // WHEN it is paused, and another message comes
-      await t.sw.sessions.pause(session_id)
-      const second = await t.sw.runs.start({ agent: 'main', input: 'And then?', session_id })
+      await t.sw.sessions.pause(sessionId)
+      const second = await t.sw.runs.start({ agent: 'main', input: 'And then?', sessionId })
       writing.goOn()
       await t.sw.idle()
 
       // THEN the turn in flight came to its end, the message is in the queue, and no turn began
-      expect(await t.status(first.run_id)).toBe('succeeded')
-      expect(await t.status(second.run_id)).toBe('queued')
-      expect(await t.of(session_id, 'turn.started')).toHaveLength(1)
-      await expect(t.sw.sessions.pause(session_id)).rejects.toMatchObject({ code: 'transition_refused' })
+      expect(await t.status(first.runId)).toBe('succeeded')
+      expect(await t.status(second.runId)).toBe('queued')
+      expect(await t.of(sessionId, 'turn.started')).toHaveLength(1)
+      await expect(t.sw.sessions.pause(sessionId)).rejects.toMatchObject({ code: 'transition_refused' })
 
       // AND a restart changes nothing about that; only resuming does
       await t.restart()
       await t.sw.idle()
-      expect(await t.status(second.run_id)).toBe('queued')
-      await t.sw.sessions.resume(session_id)
-      expect(await (await t.sw.runs.get(second.run_id)).result()).toMatchObject({ status: 'succeeded' })
+      expect(await t.status(second.runId)).toBe('queued')
+      await t.sw.sessions.resume(sessionId)
+      expect(await (await t.sw.runs.get(second.runId)).result()).toMatchObject({ status: 'succeeded' })
     }),
   )
 
@@ -141,9 +141,9 @@ export function sessionPlays(store: Store) {
       // GIVEN a paused session with a run that waits for a reply, and one with a run that a deadline decides
       const asked = await t.run()
       const { interaction_id } = await t.question()
-      await t.sw.sessions.pause(asked.session_id)
-      const timed = await t.run({ interactive_require_user_reply: false })
-      await t.sw.sessions.pause(timed.session_id)
+      await t.sw.sessions.pause(asked.sessionId)
+      const timed = await t.run({ interactiveRequireUserReply: false })
+      await t.sw.sessions.pause(timed.sessionId)
 
       // WHEN the reply comes and the deadline passes
       await t.reply(interaction_id, chosen)
@@ -151,16 +151,16 @@ export function sessionPlays(store: Store) {
       await t.sw.idle()
 
       // THEN both are recorded in the paused sessions, and both runs stay in the queue until they are resumed
-      for (const [{ session_id, run_id }, kind] of [
+      for (const [{ sessionId, runId }, kind] of [
         [asked, 'interaction.answered'],
         [timed, 'interaction.expired'],
       ] as const) {
-        expect(await t.of(session_id, kind)).toHaveLength(1)
-        expect(await t.status(run_id)).toBe('queued')
-        expect(await t.of(session_id, 'turn.completed')).toEqual([])
-        await t.sw.sessions.resume(session_id)
+        expect(await t.of(sessionId, kind)).toHaveLength(1)
+        expect(await t.status(runId)).toBe('queued')
+        expect(await t.of(sessionId, 'turn.completed')).toEqual([])
+        await t.sw.sessions.resume(sessionId)
         await t.sw.idle()
-        expect(await t.status(run_id)).toBe('succeeded')
+        expect(await t.status(runId)).toBe('succeeded')
       }
     }),
   )
@@ -173,24 +173,24 @@ export function sessionPlays(store: Store) {
       // GIVEN a run whose stream is about to break
       const run = await t.sw.runs.start({ agent: 'main', input: 'Go.' })
       await breaking.began
-      await t.sw.sessions.pause(run.session_id)
+      await t.sw.sessions.pause(run.sessionId)
 
       // WHEN it breaks while the session is paused
       breaking.goOn()
       await t.sw.idle()
 
       // THEN no new turn began: the run is queued, with what it had said
-      expect(await t.status(run.run_id)).toBe('queued')
-      expect(await t.of(run.session_id, 'turn.started')).toHaveLength(1)
-      expect(await t.of(run.session_id, 'turn.error')).toMatchObject([
+      expect(await t.status(run.runId)).toBe('queued')
+      expect(await t.of(run.sessionId, 'turn.started')).toHaveLength(1)
+      expect(await t.of(run.sessionId, 'turn.error')).toMatchObject([
         { payload: { retryable: true, partial_output: 'Half of it, and then nothing.' } },
       ])
 
       // AND after resuming, the tries go on being counted: two more, and the run fails
-      await t.sw.sessions.resume(run.session_id)
+      await t.sw.sessions.resume(run.sessionId)
       await t.passTime()
-      expect(await t.of(run.session_id, 'turn.error')).toHaveLength(3)
-      expect(await t.status(run.run_id)).toBe('failed')
+      expect(await t.of(run.sessionId, 'turn.error')).toHaveLength(3)
+      expect(await t.status(run.runId)).toBe('failed')
     }),
   )
 
@@ -202,25 +202,25 @@ export function sessionPlays(store: Store) {
       // GIVEN a run in the middle of its answer, in a paused session
       const run = await t.sw.runs.start({ agent: 'main', input: 'Go.' })
       await steered.began
-      await t.sw.sessions.pause(run.session_id)
+      await t.sw.sessions.pause(run.sessionId)
 
       // WHEN it is steered
       await run.steer('Rather this.')
       await t.sw.idle()
 
       // THEN its turn is interrupted with its half kept, and the input opens the next one after resuming
-      expect(await t.of(run.session_id, 'turn.interrupted')).toMatchObject([
+      expect(await t.of(run.sessionId, 'turn.interrupted')).toMatchObject([
         { payload: { reason: 'steered', partial_output: 'The first half, an' } },
       ])
-      expect(await t.status(run.run_id)).toBe('queued')
+      expect(await t.status(run.runId)).toBe('queued')
       steered.goOn()
-      await t.sw.sessions.resume(run.session_id)
+      await t.sw.sessions.resume(run.sessionId)
       await t.sw.idle()
-      expect((await t.of(run.session_id, 'turn.started')).map((rune) => rune.payload.input)).toEqual([
+      expect((await t.of(run.sessionId, 'turn.started')).map((rune) => rune.payload.input)).toEqual([
         'Go.',
         'Rather this.',
       ])
-      expect(await t.status(run.run_id)).toBe('succeeded')
+      expect(await t.status(run.runId)).toBe('succeeded')
     }),
   )
 
@@ -237,7 +237,7 @@ export function sessionPlays(store: Store) {
         // WHEN the session is paused after that was decided and before it is on record
         t.process().intercept(
           (batch) => batch.runes.some((rune) => rune.kind === 'turn.started'),
-          () => t.sw.sessions.pause(run.session_id),
+          () => t.sw.sessions.pause(run.sessionId),
         )
         if (next === 'new input') await run.steer('Rather this.')
         late.goOn()
@@ -245,8 +245,8 @@ export function sessionPlays(store: Store) {
         expect(t.process().hasIntercepted()).toBe(true)
 
         // THEN no turn was opened in the paused session
-        expect(await t.of(run.session_id, 'turn.started')).toHaveLength(1)
-        expect(await t.status(run.run_id)).toBe('queued')
+        expect(await t.of(run.sessionId, 'turn.started')).toHaveLength(1)
+        expect(await t.status(run.runId)).toBe('queued')
       }),
     )
   }

@@ -36,9 +36,9 @@ interface Situation {
 const situations: Readonly<Record<string, Situation>> = {
   'queued behind another': {
     async reach({ submit }, { isAbout }) {
-      const { session_id } = await submit({ input: 'First.' })
+      const { sessionId } = await submit({ input: 'First.' })
       await isAbout(2)
-      return submit({ session_id })
+      return submit({ sessionId })
     },
     status: 'queued',
     partial: null,
@@ -48,7 +48,7 @@ const situations: Readonly<Record<string, Situation>> = {
   'queued, in the middle of its tools': {
     async reach(stage, props) {
       const run = await waiting(stage, props)
-      await stage.world.sw.sessions.pause(run.session_id)
+      await stage.world.sw.sessions.pause(run.sessionId)
       await approve(stage)
       await stage.world.sw.idle()
       return run
@@ -107,8 +107,8 @@ async function waiting({ world, submit }: Stage, { goOn, held }: Everything) {
 /** Nothing is in the way of a run any more: no pause, no run before it, no tool and no person that takes its time. */
 async function clearTheWay(stage: Stage, { held, goOn }: Everything, run: RunHandle) {
   const { world } = stage
-  const session = await world.sw.runelog.row(sessions, run.session_id)
-  if (session?.tag === 'paused') await world.sw.sessions.resume(run.session_id)
+  const session = await world.sw.runelog.row(sessions, run.sessionId)
+  if (session?.tag === 'paused') await world.sw.sessions.resume(run.sessionId)
   goOn(2)
   let isOver = false
   void run.result().then(() => {
@@ -134,11 +134,11 @@ export function stoppingPlays(store: Store) {
           const { world, status, snapshots, submit, inbox, runes } = stage
           // GIVEN a run in that state
           const run = await situation.reach(stage, props)
-          const own = async () => (await runes(run.session_id)).filter((rune) => rune.run_id === run.run_id)
-          expect(await status(run.run_id)).toBe(situation.status)
+          const own = async () => (await runes(run.sessionId)).filter((rune) => rune.run_id === run.runId)
+          expect(await status(run.runId)).toBe(situation.status)
 
           // WHEN it is stopped; an interrupt lets what is under way come to its end
-          expect(await run[how]('Enough.')).toMatchObject({ run_id: run.run_id, accepted: true })
+          expect(await run[how]('Enough.')).toMatchObject({ run_id: run.runId, accepted: true })
           const finishes = how === 'interrupt' && name.includes('a tool')
           if (finishes) props.held.begun[0]?.resolve('done')
           expect(await run.result()).toMatchObject({ status: 'canceled', message: 'Enough.' })
@@ -156,16 +156,16 @@ export function stoppingPlays(store: Store) {
                 ['success', 'cancelled'],
               ]
             : [situation.contracts, situation.results]
-          expect((await snapshots(run.session_id)).map((contract) => contract.current_status)).toEqual(contracts)
+          expect((await snapshots(run.sessionId)).map((contract) => contract.current_status)).toEqual(contracts)
           const ended = (await own()).flatMap((rune) => (rune.kind === 'tool.result' ? [rune.payload.status] : []))
           expect(ended).toEqual(results)
           expect(await inbox()).toEqual([])
           expect(props.asks.ran).toEqual([])
 
           // AND the agent is free for the next one
-          const next = await submit({ session_id: run.session_id, input: 'Next.' })
+          const next = await submit({ sessionId: run.sessionId, input: 'Next.' })
           await clearTheWay(stage, props, next)
-          expect(await status(next.run_id)).toBe('succeeded')
+          expect(await status(next.runId)).toBe('succeeded')
           expect(world.warnings).toEqual([])
         }),
       )
@@ -181,8 +181,8 @@ export function stoppingPlays(store: Store) {
         await clearTheWay(stage, props, run)
 
         // THEN the input opened a turn of its own, after what was asked first, and the run went on to its end
-        expect(await status(run.run_id)).toBe('succeeded')
-        const own = (await runes(run.session_id)).filter((rune) => rune.run_id === run.run_id)
+        expect(await status(run.runId)).toBe('succeeded')
+        const own = (await runes(run.sessionId)).filter((rune) => rune.run_id === run.runId)
         expect(own.flatMap((rune) => (rune.kind === 'turn.started' ? [rune.payload.input] : []))).toEqual([
           'Go.',
           'Rather this.',
@@ -211,9 +211,9 @@ export function stoppingPlays(store: Store) {
           await stop(run)
           await run.result()
           await world.sw.idle()
-          const before = (await runes(run.session_id)).length
+          const before = (await runes(run.sessionId)).length
           // THEN it is too late to stop it, which is no error, and nothing is recorded
-          const late = { run_id: run.run_id, status, accepted: false }
+          const late = { run_id: run.runId, status, accepted: false }
           expect(await run.cancel()).toEqual(late)
           expect(await run.interrupt()).toEqual(late)
           // AND input for it is refused, since no turn would read it
@@ -221,7 +221,7 @@ export function stoppingPlays(store: Store) {
             code: 'transition_refused',
             details: { from: status, refusal: 'terminal' },
           })
-          expect((await runes(run.session_id)).length).toBe(before)
+          expect((await runes(run.sessionId)).length).toBe(before)
           await expect(run.result()).resolves.toMatchObject({ status })
         },
       ),
@@ -246,7 +246,7 @@ export function stoppingPlays(store: Store) {
         expect(await run.result()).toMatchObject({ status: 'canceled' })
         await world.sw.idle()
         expect(props.refused).toEqual(['stale_write'])
-        expect((await snapshots(run.session_id)).map((s) => s.current_status)).toEqual(['completed', 'cancelled'])
+        expect((await snapshots(run.sessionId)).map((s) => s.current_status)).toEqual(['completed', 'cancelled'])
         expect(await inbox()).toEqual([])
       },
     ),
@@ -267,9 +267,9 @@ export function stoppingPlays(store: Store) {
       // THEN the run is canceled, the call has one result, and the reply was either used up or refused
       expect(cancelled.status).toBe('fulfilled')
       if (replied.status === 'rejected') expect(replied.reason).toMatchObject({ code: 'interaction_closed' })
-      expect(await status(run.run_id)).toBe('canceled')
-      expect(await of(run.session_id, 'tool.result')).toHaveLength(2)
-      expect((await snapshots(run.session_id)).every((s) => s.is_terminal)).toBe(true)
+      expect(await status(run.runId)).toBe('canceled')
+      expect(await of(run.sessionId, 'tool.result')).toHaveLength(2)
+      expect((await snapshots(run.sessionId)).every((s) => s.is_terminal)).toBe(true)
     }),
   )
 
@@ -288,19 +288,16 @@ export function stoppingPlays(store: Store) {
         await run.cancel('Stop!')
         await run.result()
         // THEN it is not recorded as not happened
-        expect(await status(run.run_id)).toBe('canceled')
-        expect(await snapshots(run.session_id)).toMatchObject([{ current_status: 'waiting' }])
-        expect((await of(run.session_id, 'tool.result')).map((rune) => rune.payload.status)).toEqual(['unknown'])
+        expect(await status(run.runId)).toBe('canceled')
+        expect(await snapshots(run.sessionId)).toMatchObject([{ current_status: 'waiting' }])
+        expect((await of(run.sessionId, 'tool.result')).map((rune) => rune.payload.status)).toEqual(['unknown'])
         // AND while the tool may still act, "did not happen" is refused
         const { interaction_id } = await question()
         await expect(reply(interaction_id, { outcome: 'did_not' })).rejects.toMatchObject({ code: 'too_early' })
         held.begun[0]?.reject(new Error('stopped'))
-        await world.until(
-          run.session_id,
-          (r) => r.kind === 'contract.evidence_added' && r.payload.reported === 'failed',
-        )
+        await world.until(run.sessionId, (r) => r.kind === 'contract.evidence_added' && r.payload.reported === 'failed')
         await reply(interaction_id, { outcome: 'did_not' })
-        expect(await snapshots(run.session_id)).toMatchObject([{ current_status: 'failed' }])
+        expect(await snapshots(run.sessionId)).toMatchObject([{ current_status: 'failed' }])
       },
     ),
   )
@@ -320,12 +317,12 @@ export function stoppingPlays(store: Store) {
         await run.cancel('Stop!')
         await held.wasTold()
         await world.hand.advance(2_999)
-        expect(await status(run.run_id)).toBe('running')
+        expect(await status(run.runId)).toBe('running')
         held.begun[0]?.resolve('deployed')
         // THEN the run is cancelled, and what it did is on record
         expect(await run.result()).toMatchObject({ status: 'canceled', message: 'Stop!' })
-        expect(await snapshots(run.session_id)).toMatchObject([{ current_status: 'completed', result: 'deployed' }])
-        expect((await of(run.session_id, 'tool.result')).map((rune) => rune.payload.status)).toEqual(['success'])
+        expect(await snapshots(run.sessionId)).toMatchObject([{ current_status: 'completed', result: 'deployed' }])
+        expect((await of(run.sessionId, 'tool.result')).map((rune) => rune.payload.status)).toEqual(['success'])
         expect(await inbox()).toEqual([])
       },
     ),

@@ -46,7 +46,7 @@ export function toolPlays(store: Store) {
         const [good, unwanted] = await inbox()
         await world.sw.inbox.reply(unwanted?.interaction_id ?? '', { reply: { decision: 'deny', reason: 'No.' } })
         await world.sw.idle()
-        await world.sw.inbox.reply(good?.interaction_id ?? '', { reply: { decision: 'approve' }, replied_by: 'ada' })
+        await world.sw.inbox.reply(good?.interaction_id ?? '', { reply: { decision: 'approve' }, repliedBy: 'ada' })
         await slow.hasBegun()
         await world.hand.advance(1_000)
         await stopped.hasBegun()
@@ -54,10 +54,10 @@ export function toolPlays(store: Store) {
         await run.result()
 
         // THEN what is recorded of each is what the table says
-        const { session_id } = run
+        const { sessionId } = run
         const told = async (...kinds: Parameters<typeof of>[1][]) =>
-          (await of(session_id, ...kinds)).map(({ kind, payload }) => [kind, payload] as const)
-        const calls = await of(session_id, 'tool.call')
+          (await of(sessionId, ...kinds)).map(({ kind, payload }) => [kind, payload] as const)
+        const calls = await of(sessionId, 'tool.call')
         const id = Object.fromEntries(calls.map((rune) => [rune.payload.tool_name, rune.payload.call_id]))
         expect(calls[0]?.payload).toMatchObject({ call_id: id.good, tool_name: 'good', arguments: { n: 1 } })
         expect(await told('tool.approval_requested')).toMatchObject([
@@ -71,7 +71,7 @@ export function toolPlays(store: Store) {
         expect(await told('tool.progress')).toEqual([
           ['tool.progress', { call_id: id.good, stream: 'stdout', chunk: 'half way' }],
         ])
-        const results = await of(session_id, 'tool.result')
+        const results = await of(sessionId, 'tool.result')
         const byTool = Object.fromEntries(results.map((rune) => [rune.payload.call_id, rune]))
         const [done, refused, broke, late, ended] = [id.good, id.unwanted, id.bad, id.slow, id.stopped].map(
           (call_id) => byTool[call_id ?? ''],
@@ -95,21 +95,21 @@ export function toolPlays(store: Store) {
       () => ({ tools: [refundTool()], script: [refund, say('Done.')] }),
       async ({ world, run, of }) => {
         // GIVEN a session in which a call was made
-        const { session_id, run_id } = await run()
-        const [made] = await of(session_id, 'tool.call')
-        const [result] = await of(session_id, 'tool.result')
+        const { sessionId, runId } = await run()
+        const [made] = await of(sessionId, 'tool.call')
+        const [result] = await of(sessionId, 'tool.result')
         expect(made?.event_id).toBeLessThan(result?.event_id ?? 0)
 
         // WHEN someone writes the result of a call that was never made
         const forged = (call_id: string) =>
           writable(world.sw).append({
-            session_id,
+            session_id: sessionId,
             runes: [
               {
                 kind: 'tool.result',
                 actor: 'tool_node',
                 at: world.hand.clock.now(),
-                run_id,
+                run_id: runId,
                 call_id,
                 machine: 'tool',
                 subject_id: call_id,
@@ -126,7 +126,7 @@ export function toolPlays(store: Store) {
           code: expect.stringMatching(/not_found|transition_refused/),
         })
         expect(await forged(made?.call_id ?? '')).toMatchObject({ code: 'transition_refused' })
-        expect(await of(session_id, 'tool.result')).toHaveLength(1)
+        expect(await of(sessionId, 'tool.result')).toHaveLength(1)
       },
     ),
   )
@@ -155,17 +155,17 @@ export function toolPlays(store: Store) {
       async ({ world, run, runes, question, reply, status }, { guarded, look, seen }) => {
         look.at = runes
         // GIVEN a call that needs approval
-        const { run_id } = await run()
+        const { runId } = await run()
         // THEN it does not run before a person has approved it, whatever else happens
         await world.hand.advance(86_400_000)
         await world.restart()
         expect(guarded.ran).toEqual([])
-        expect(await status(run_id)).toBe('waiting_user')
+        expect(await status(runId)).toBe('waiting_user')
         // AND when it is approved, the approval is on record before it runs
         await reply((await question()).interaction_id, { decision: 'approve' })
         expect(guarded.ran).toHaveLength(1)
         expect(seen).toEqual(['tool.approved executing', 'contract.moved running'])
-        expect(await status(run_id)).toBe('succeeded')
+        expect(await status(runId)).toBe('succeeded')
       },
     ),
   )
@@ -181,16 +181,16 @@ export function toolPlays(store: Store) {
       },
       async ({ run, reply, question, of, consequences }, { asks }) => {
         // GIVEN an approval that a person refuses, and one that no person can give
-        const { session_id } = await run()
+        const { sessionId } = await run()
         await reply((await question()).interaction_id, { decision: 'deny', reason: 'Too much.' })
-        await run({ session_id, mode: 'auto' })
+        await run({ sessionId, mode: 'auto' })
         // THEN neither ran, and the model knows why
         expect(asks.ran).toEqual([])
-        expect(await consequences(session_id)).toMatchObject([
+        expect(await consequences(sessionId)).toMatchObject([
           { consequence_label: 'REJECTED', error_message: 'Too much.', was_suspended: true },
           { consequence_label: 'REJECTED', error_message: expect.stringContaining('auto run'), was_suspended: false },
         ])
-        expect((await of(session_id, 'tool.denied')).map((rune) => rune.actor)).toEqual(['human', 'policy'])
+        expect((await of(sessionId, 'tool.denied')).map((rune) => rune.actor)).toEqual(['human', 'policy'])
       },
     ),
   )
@@ -219,10 +219,10 @@ export function toolPlays(store: Store) {
       },
       async ({ world, submit, of, runes }, { ends, context }) => {
         // GIVEN a tool that reports at once and then goes on working
-        const { session_id, run_id } = await submit()
+        const { sessionId, runId } = await submit()
         const { progress } = await context.promise
         const chunks = async () =>
-          (await of(session_id, 'tool.progress')).map(({ payload }) => [payload.stream, payload.chunk.length])
+          (await of(sessionId, 'tool.progress')).map(({ payload }) => [payload.stream, payload.chunk.length])
         await expect.poll(chunks).toEqual([
           ['stdout', 10],
           ['stderr', 10],
@@ -233,8 +233,8 @@ export function toolPlays(store: Store) {
         progress('ing', 'stdout')
         // THEN they come together, while it is still running
         await world.hand.advance(250)
-        await expect.poll(async () => (await of(session_id, 'tool.progress')).at(-1)?.payload.chunk).toBe('linking')
-        expect(await of(session_id, 'tool.result')).toEqual([])
+        await expect.poll(async () => (await of(sessionId, 'tool.progress')).at(-1)?.payload.chunk).toBe('linking')
+        expect(await of(sessionId, 'tool.result')).toEqual([])
 
         // AND the last words come before the result, and nothing after it
         progress('almost', 'message')
@@ -242,14 +242,14 @@ export function toolPlays(store: Store) {
         await world.sw.idle()
         progress('too late', 'message')
         await world.hand.advance(1_000)
-        const kinds = (await runes(session_id)).filter((r) => r.run_id === run_id && r.call_id !== undefined)
+        const kinds = (await runes(sessionId)).filter((r) => r.run_id === runId && r.call_id !== undefined)
         expect(kinds.map((rune) => rune.kind).slice(-4)).toEqual([
           'tool.progress',
           'tool.result',
           'contract.moved',
           'memory.committed',
         ])
-        expect((await of(session_id, 'tool.progress')).at(-1)?.payload.chunk).toBe('almost')
+        expect((await of(sessionId, 'tool.progress')).at(-1)?.payload.chunk).toBe('almost')
       },
     ),
   )
@@ -274,7 +274,7 @@ export function toolPlays(store: Store) {
       },
       async ({ world, submit, of, snapshots }, { asks, slow, stopped }) => {
         // GIVEN a run that lets deadlines decide
-        const run = await submit({ interactive_require_user_reply: false })
+        const run = await submit({ interactiveRequireUserReply: false })
         await world.sw.idle()
         // WHEN no person approves in time
         await world.hand.advance(60_000)
@@ -287,19 +287,19 @@ export function toolPlays(store: Store) {
         await run.result()
 
         // THEN each call has its own result, and each contract its own end
-        const results = await of(run.session_id, 'tool.result')
+        const results = await of(run.sessionId, 'tool.result')
         expect(results.map(({ from, trigger, to, payload }) => [from, trigger, to, payload.status])).toEqual([
           ['awaiting_approval', 'approval_timeout', 'timeout_result', 'timeout'],
           ['executing', 'execution_timeout', 'timeout_result', 'timeout'],
           ['executing', 'cancelled', 'cancelled_result', 'cancelled'],
         ])
         expect(asks.ran).toEqual([])
-        expect(await snapshots(run.session_id)).toMatchObject([
+        expect(await snapshots(run.sessionId)).toMatchObject([
           { current_status: 'cancelled', last_trigger: 'timeout', last_actor: 'timer' },
           { current_status: 'failed', last_trigger: 'fail', error_message: 'It took longer than 1000 ms.' },
           { current_status: 'cancelled', last_trigger: 'cancel' },
         ])
-        const moves = await of(run.session_id, 'contract.moved')
+        const moves = await of(run.sessionId, 'contract.moved')
         expect(moves.find((move) => move.trigger === 'fail')?.payload.error_kind).toBe('timeout')
       },
     ),
@@ -324,7 +324,7 @@ export function toolPlays(store: Store) {
         return { begun, tools: [polite], script: [call('polite'), say('Late.')] }
       },
       async ({ world, submit, of }, { begun }) => {
-        const { session_id } = await submit()
+        const { sessionId } = await submit()
         const signal = await begun.promise
         expect(signal.aborted).toBe(false)
         // WHEN its time is up
@@ -332,7 +332,7 @@ export function toolPlays(store: Store) {
         await world.sw.idle()
         // THEN it heard that, and what it threw because of it is no error of its own
         expect(signal.aborted).toBe(true)
-        expect((await of(session_id, 'tool.result'))[0]?.payload.status).toBe('timeout')
+        expect((await of(sessionId, 'tool.result'))[0]?.payload.status).toBe('timeout')
       },
     ),
   )

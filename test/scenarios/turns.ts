@@ -30,16 +30,16 @@ export function turnPlays(store: Store) {
       async ({ world, submit, of, runes }, { isAbout, goOn, model: _ }) => {
         // GIVEN a turn with a round of calls, whose text comes in pieces
         const run = await submit({ input: 'How is it?' })
-        const { session_id } = run
+        const { sessionId } = run
         await isAbout(1)
         goOn(1)
         await isAbout(2)
         await world.hand.advance(250)
-        await world.until(session_id, (rune) => rune.kind === 'turn.assistant_delta')
+        await world.until(sessionId, (rune) => rune.kind === 'turn.assistant_delta')
         for (const n of [2, 3, 4]) goOn(n)
         await run.result()
         // AND a turn that is interrupted in the middle of a word
-        const second = await submit({ session_id, input: 'And now?' })
+        const second = await submit({ sessionId, input: 'And now?' })
         await isAbout(5)
         goOn(5)
         await isAbout(6)
@@ -47,10 +47,10 @@ export function turnPlays(store: Store) {
         await second.result()
 
         // THEN the rows of the table are there, in order, each with its payload
-        const all = (await runes(session_id)).filter((rune) => rune.kind.startsWith('turn.'))
-        const [first, other] = (await of(session_id, 'turn.started')).map((rune) => rune.payload.turn_id)
+        const all = (await runes(sessionId)).filter((rune) => rune.kind.startsWith('turn.'))
+        const [first, other] = (await of(sessionId, 'turn.started')).map((rune) => rune.payload.turn_id)
         const agent_id = all[0]?.agent_id
-        const [made] = await of(session_id, 'tool.call')
+        const [made] = await of(sessionId, 'tool.call')
         expect(all.map(({ kind, from, to, payload }) => [kind, from, to, payload])).toMatchObject([
           ['turn.started', 'idle', 'streaming', { turn_id: first, agent_id, input: 'How is it?' }],
           ['turn.assistant_delta', undefined, undefined, { content: 'Let me', channel: 'text', round: 0, offset: 0 }],
@@ -76,7 +76,7 @@ export function turnPlays(store: Store) {
           ['turn.interrupted', 'streaming', 'interrupted', { reason: 'Never mind.', partial_output: 'Never ' }],
         ])
         // AND the end of a turn leaves its agent idle without a rune of its own
-        expect((await runes(session_id)).some((rune) => rune.trigger === 'turn_finalized')).toBe(false)
+        expect((await runes(sessionId)).some((rune) => rune.trigger === 'turn_finalized')).toBe(false)
       },
     ),
   )
@@ -98,14 +98,14 @@ export function turnPlays(store: Store) {
       async ({ world, submit, of }, { requests }) => {
         // GIVEN a model whose stream breaks twice
         const run = await submit()
-        await world.until(run.session_id, (rune) => rune.kind === 'turn.error')
+        await world.until(run.sessionId, (rune) => rune.kind === 'turn.error')
         await until(
           () => world.hand.advance(1_000),
-          async () => (await of(run.session_id, 'turn.completed')).length === 1,
+          async () => (await of(run.sessionId, 'turn.completed')).length === 1,
         )
         expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
         // THEN each break is on record, and each try is a turn of its own without new input
-        expect((await of(run.session_id, 'turn.error')).map((rune) => rune.payload)).toMatchObject(
+        expect((await of(run.sessionId, 'turn.error')).map((rune) => rune.payload)).toMatchObject(
           Array(2).fill({
             error_type: 'network',
             message: 'Connection reset.',
@@ -113,11 +113,7 @@ export function turnPlays(store: Store) {
             partial_output: 'I thi',
           }),
         )
-        expect((await of(run.session_id, 'turn.started')).map((rune) => rune.payload.input)).toEqual([
-          'Go.',
-          null,
-          null,
-        ])
+        expect((await of(run.sessionId, 'turn.started')).map((rune) => rune.payload.input)).toEqual(['Go.', null, null])
         // AND what was said before the break is not lost
         expect(requests.at(-1)?.messages).toMatchObject([
           { role: 'user', content: 'Go.' },
@@ -138,10 +134,10 @@ export function turnPlays(store: Store) {
         const ended = await run()
         expect(await ended.result()).toMatchObject({
           status: 'failed',
-          error_code: 'AUTH',
+          errorCode: 'AUTH',
           message: 'Your key is wrong.',
         })
-        const [error] = await of(ended.session_id, 'turn.error')
+        const [error] = await of(ended.sessionId, 'turn.error')
         expect(error).toMatchObject({
           from: 'streaming',
           to: 'error',
@@ -171,15 +167,15 @@ export function turnPlays(store: Store) {
         return { model, tools: [counting({ name: 'look', input: anything, readOnly: true, run: () => 'seen' })] }
       },
       async ({ run, of }) => {
-        const { session_id } = await run()
-        const deltas = (await of(session_id, 'turn.assistant_delta')).map((rune) => rune.payload)
+        const { sessionId } = await run()
+        const deltas = (await of(sessionId, 'turn.assistant_delta')).map((rune) => rune.payload)
         expect(deltas).toEqual([
           { content: 'Let me see. That was it.', channel: 'reasoning', round: 0, offset: 0 },
           { content: 'Let me see.', channel: 'reasoning', round: 1, offset: 0 },
           { content: 'Done.', channel: 'text', round: 1, offset: 0 },
           { content: ' That was it.', channel: 'reasoning', round: 1, offset: 11 },
         ])
-        expect((await of(session_id, 'turn.completed')).map((rune) => rune.payload.final_output)).toEqual(['Done.'])
+        expect((await of(sessionId, 'turn.completed')).map((rune) => rune.payload.final_output)).toEqual(['Done.'])
       },
     ),
   )
@@ -197,17 +193,17 @@ export function turnPlays(store: Store) {
         goOn(1)
         await isAbout(2)
         // WHEN new input comes
-        expect(await run.steer('Not blue.')).toEqual({ run_id: run.run_id, status: 'running', accepted: true })
+        expect(await run.steer('Not blue.')).toEqual({ run_id: run.runId, status: 'running', accepted: true })
         await isAbout(3)
         // THEN the turn ended with what it had said, and the next began with the input, in the same run
-        expect(
-          (await of(run.session_id, 'turn.interrupted')).map((rune) => [rune.trigger, rune.payload]),
-        ).toMatchObject([['steer', { reason: 'steered', partial_output: 'Blue is' }]])
+        expect((await of(run.sessionId, 'turn.interrupted')).map((rune) => [rune.trigger, rune.payload])).toMatchObject(
+          [['steer', { reason: 'steered', partial_output: 'Blue is' }]],
+        )
         expect(told()).toEqual(['user A colour?', 'said Blue is', 'user Not blue.'])
         goOn(3)
         goOn(4)
         expect(await run.result()).toMatchObject({ status: 'succeeded' })
-        expect(await status(run.run_id)).toBe('succeeded')
+        expect(await status(run.runId)).toBe('succeeded')
       },
     ),
   )
@@ -230,7 +226,7 @@ export function turnPlays(store: Store) {
         // THEN what was said is kept, and the input opens the next turn
         expect(refused).toEqual(['stale_write'])
         expect(told()).toEqual(['user A colour?', 'said Blue is best.', 'user Not blue.'])
-        expect((await of(run.session_id, 'turn.interrupted'))[0]?.payload.partial_output).toBe('Blue is best.')
+        expect((await of(run.sessionId, 'turn.interrupted'))[0]?.payload.partial_output).toBe('Blue is best.')
         expect(await run.result()).toMatchObject({ status: 'succeeded' })
       },
     ),
@@ -250,7 +246,7 @@ export function turnPlays(store: Store) {
         ending.open()
         expect(await run.result()).toMatchObject({ status: 'canceled', message: 'Too late?' })
         expect(refused).toEqual(['stale_write'])
-        expect((await of(run.session_id, 'turn.interrupted')).map((rune) => rune.payload.partial_output)).toEqual([
+        expect((await of(run.sessionId, 'turn.interrupted')).map((rune) => rune.payload.partial_output)).toEqual([
           'Blue is best.',
         ])
       },
@@ -273,11 +269,11 @@ export function turnPlays(store: Store) {
         // WHEN new input comes, twice
         await run.steer('Not blue.')
         await run.steer('Nor green.')
-        expect(await of(run.session_id, 'turn.interrupted')).toEqual([])
+        expect(await of(run.sessionId, 'turn.interrupted')).toEqual([])
         look.begun[0]?.resolve('there is blue')
         await run.result()
         // THEN the tool came to its end, and each input opened a turn, in order
-        const kinds = (await runes(run.session_id)).map((rune) => rune.kind).filter((kind) => kind.startsWith('turn.'))
+        const kinds = (await runes(run.sessionId)).map((rune) => rune.kind).filter((kind) => kind.startsWith('turn.'))
         expect(kinds).toEqual([
           'turn.started',
           'turn.tool_calls_received',
@@ -308,11 +304,11 @@ export function turnPlays(store: Store) {
         await look.hasBegun()
         await first.interrupt('Stop when you can.')
         await world.hand.advance(60_000)
-        expect(await status(first.run_id)).toBe('running')
+        expect(await status(first.runId)).toBe('running')
         look.begun[0]?.resolve('seen')
         expect(await first.result()).toMatchObject({ status: 'canceled', message: 'Stop when you can.' })
         // THEN its result is on record
-        expect((await of(first.session_id, 'tool.result')).map((rune) => rune.payload)).toMatchObject([
+        expect((await of(first.sessionId, 'tool.result')).map((rune) => rune.payload)).toMatchObject([
           { status: 'success', output: 'seen' },
         ])
 
@@ -324,12 +320,12 @@ export function turnPlays(store: Store) {
         // THEN the tool is told to stop, and what it says after its grace is not heard
         await look.wasTold(2)
         await world.hand.advance(4_999)
-        expect(await status(second.run_id)).toBe('running')
+        expect(await status(second.runId)).toBe('running')
         await world.hand.advance(1)
         expect(await second.result()).toMatchObject({ status: 'canceled', message: 'Now.' })
         look.begun[1]?.resolve('too late')
         await world.sw.idle()
-        expect((await of(second.session_id, 'tool.result')).map((rune) => rune.payload.status)).toEqual(['cancelled'])
+        expect((await of(second.sessionId, 'tool.result')).map((rune) => rune.payload.status)).toEqual(['cancelled'])
       },
     ),
   )
@@ -345,7 +341,7 @@ export function turnPlays(store: Store) {
       },
       async ({ run }, { look }) => {
         const ended = await run()
-        expect(await ended.result()).toMatchObject({ status: 'failed', error_code: 'ROUND_LIMIT' })
+        expect(await ended.result()).toMatchObject({ status: 'failed', errorCode: 'ROUND_LIMIT' })
         expect(look.ran).toHaveLength(50)
       },
     ),
@@ -365,11 +361,11 @@ export function turnPlays(store: Store) {
         return { ...talkingModel(script, { holds: () => false }), tools: [refundTool()] }
       },
       async ({ world, run, question, reply }, { requests }) => {
-        const { session_id } = await run()
+        const { sessionId } = await run()
         expect(requests[0]?.memories).toEqual([])
         await reply((await question()).interaction_id, { action: 'reject', reason: 'No idea.' })
         await world.restart()
-        await run({ session_id, input: 'What did you do?' })
+        await run({ sessionId, input: 'What did you do?' })
         expect(requests.at(-1)?.memories).toEqual([
           'payments.refund: completed, irreversible; {"refund":"r-42"}',
           'Size?: rejected (human-confirmed); No idea.',

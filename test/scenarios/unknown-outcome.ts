@@ -12,14 +12,14 @@ export function unknownOutcomePlays(store: Store) {
     'a lost worker leaves a question, and "it happened" is the result',
     on(store, paying(pay, say('Bob is paid.')), async (stage, { bank, requests }) => {
       // GIVEN a worker that was lost while an irreversible action was under way
-      const { session_id, run_id } = await loseWorker(stage, bank)
+      const { sessionId, runId } = await loseWorker(stage, bank)
 
       // THEN the contract waits, the action is not repeated, and a person is asked
       const { snapshots, consequences, question, reply, of, status } = stage
-      expect(await snapshots(session_id)).toMatchObject([{ current_status: 'waiting', last_trigger: 'suspend' }])
-      expect(await consequences(session_id)).toMatchObject([{ consequence_label: 'UNKNOWN', has_side_effects: false }])
-      expect(await status(run_id)).toBe('waiting_user')
-      expect(await of(session_id, 'tool.result')).toEqual([])
+      expect(await snapshots(sessionId)).toMatchObject([{ current_status: 'waiting', last_trigger: 'suspend' }])
+      expect(await consequences(sessionId)).toMatchObject([{ consequence_label: 'UNKNOWN', has_side_effects: false }])
+      expect(await status(runId)).toBe('waiting_user')
+      expect(await of(sessionId, 'tool.result')).toEqual([])
       const { interaction_id, interaction_kind, deadline } = await question()
       expect({ interaction_kind, deadline }).toEqual({ interaction_kind: 'settlement', deadline: null })
 
@@ -27,14 +27,14 @@ export function unknownOutcomePlays(store: Store) {
       await reply(interaction_id, { outcome: 'happened', result: { transfer: 't-1' } })
 
       // THEN that is the result, told like any other, and the run goes on
-      expect(await snapshots(session_id)).toMatchObject([{ current_status: 'completed', result: { transfer: 't-1' } }])
-      expect((await of(session_id, 'tool.result')).map((rune) => rune.payload)).toMatchObject([
+      expect(await snapshots(sessionId)).toMatchObject([{ current_status: 'completed', result: { transfer: 't-1' } }])
+      expect((await of(sessionId, 'tool.result')).map((rune) => rune.payload)).toMatchObject([
         { status: 'success', output: { transfer: 't-1' } },
       ])
       expect(requests.at(-1)?.messages.at(-1)).toMatchObject({
         consequence: { consequence_label: 'SUCCESS', has_side_effects: true, was_suspended: true },
       })
-      expect(await status(run_id)).toBe('succeeded')
+      expect(await status(runId)).toBe('succeeded')
       expect(bank.ran).toHaveLength(1)
     }),
   )
@@ -46,14 +46,14 @@ export function unknownOutcomePlays(store: Store) {
       () => ({ ...createGate(), ...paying(pay, say('Done.'))() }),
       async (stage, { bank, refused }) => {
         // GIVEN a question about what a lost worker did
-        const { session_id } = await loseWorker(stage, bank)
+        const { sessionId } = await loseWorker(stage, bank)
         // WHEN that worker wakes, with the result in its hands
         bank.begun[0]?.resolve('paid after all')
         await expect.poll(() => refused).toEqual(['stale_fence'])
         // THEN nothing of it is recorded, and the question is still open
-        expect(await stage.of(session_id, 'tool.result')).toEqual([])
+        expect(await stage.of(sessionId, 'tool.result')).toEqual([])
         await stage.reply((await stage.question()).interaction_id, { outcome: 'happened' })
-        expect(await stage.snapshots(session_id)).toMatchObject([{ current_status: 'completed', result: null }])
+        expect(await stage.snapshots(sessionId)).toMatchObject([{ current_status: 'completed', result: null }])
       },
     ),
   )
@@ -64,14 +64,14 @@ export function unknownOutcomePlays(store: Store) {
       // GIVEN a worker that was thought lost, and whose run is over by now
       const run = await loseWorker(stage, bank)
       await stage.reply((await stage.question()).interaction_id, { outcome: 'happened' })
-      expect(await stage.status(run.run_id)).toBe('succeeded')
+      expect(await stage.status(run.runId)).toBe('succeeded')
       // WHEN its process looks at the record, and its tool returns after all
       expect(await run.interrupt()).toMatchObject({ status: 'succeeded', accepted: false })
       bank.begun[0]?.resolve('paid')
       await drained()
       // THEN nothing comes of it: nothing is recorded, and no agent counts as crashed
-      expect(await stage.snapshots(run.session_id)).toMatchObject([{ current_status: 'completed', result: null }])
-      expect(await stage.of(run.session_id, 'agent.terminated')).toEqual([])
+      expect(await stage.snapshots(run.sessionId)).toMatchObject([{ current_status: 'completed', result: null }])
+      expect(await stage.of(run.sessionId, 'agent.terminated')).toEqual([])
     }),
   )
 
@@ -79,18 +79,18 @@ export function unknownOutcomePlays(store: Store) {
     '"it did not happen" is a failure, after which it may be tried again',
     on(store, paying(pay, pay, say('Paid.')), async (stage, { bank }) => {
       // GIVEN a question about what a lost worker did
-      const { session_id, run_id } = await loseWorker(stage, bank)
+      const { sessionId, runId } = await loseWorker(stage, bank)
       // WHEN a person says that it did not happen
       await stage.world.sw.inbox.reply((await stage.question()).interaction_id, { reply: { outcome: 'did_not' } })
       await bank.hasBegun(2)
       // THEN the contract has failed, its key is free, and the model tries again under a new contract
-      const [first, second] = await stage.snapshots(session_id)
+      const [first, second] = await stage.snapshots(sessionId)
       expect(first).toMatchObject({ current_status: 'failed' })
       expect(second).toMatchObject({ current_status: 'running', idempotency_key: first?.idempotency_key })
       bank.begun[1]?.resolve('paid')
       await stage.world.sw.idle()
-      expect(await stage.status(run_id)).toBe('succeeded')
-      expect((await stage.of(session_id, 'tool.result')).map((r) => r.payload.status)).toEqual(['error', 'success'])
+      expect(await stage.status(runId)).toBe('succeeded')
+      expect((await stage.of(sessionId, 'tool.result')).map((r) => r.payload.status)).toEqual(['error', 'success'])
     }),
   )
 
@@ -98,27 +98,27 @@ export function unknownOutcomePlays(store: Store) {
     '"leave it" ends the run, keeps the key, and puts the question again',
     on(store, paying(pay, pay, say('It is not clear.')), async (stage, { bank }) => {
       const { snapshots, question, reply, of, run, world } = stage
-      const { session_id, run_id } = await loseWorker(stage, bank)
+      const { sessionId, runId } = await loseWorker(stage, bank)
       // WHEN a person leaves it open
       await reply((await question()).interaction_id, { outcome: 'leave' })
 
       // THEN the run has failed and says why, the call has its result, the contract goes on waiting
-      const ended = await world.sw.runs.show(run_id)
+      const ended = await world.sw.runs.show(runId)
       expect(ended).toMatchObject({ status: 'failed', error_code: 'OUTCOME_UNKNOWN' })
-      expect((await of(session_id, 'tool.result')).map((rune) => rune.payload.status)).toEqual(['unknown'])
-      expect(await snapshots(session_id)).toMatchObject([{ current_status: 'waiting' }])
+      expect((await of(sessionId, 'tool.result')).map((rune) => rune.payload.status)).toEqual(['unknown'])
+      expect(await snapshots(sessionId)).toMatchObject([{ current_status: 'waiting' }])
 
       // AND the action is not started by the next run either
-      await run({ session_id })
-      expect((await of(session_id, 'tool.denied'))[0]?.payload.reason).toContain('is waiting')
+      await run({ sessionId })
+      expect((await of(sessionId, 'tool.denied'))[0]?.payload.reason).toContain('is waiting')
       expect(bank.ran).toHaveLength(1)
 
       // AND to leave it once more changes nothing, while knowing it settles it
       const again = await question()
       await expect(reply(again.interaction_id, { outcome: 'leave' })).rejects.toMatchObject({ code: 'reply_unfit' })
       await reply(again.interaction_id, { outcome: 'happened' })
-      expect(await snapshots(session_id)).toMatchObject([{ current_status: 'completed' }])
-      expect(await of(session_id, 'tool.result')).toHaveLength(2)
+      expect(await snapshots(sessionId)).toMatchObject([{ current_status: 'completed' }])
+      expect(await of(sessionId, 'tool.result')).toHaveLength(2)
     }),
   )
 
@@ -127,25 +127,25 @@ export function unknownOutcomePlays(store: Store) {
     on(store, paying(pay, pay, say('Paid.')), async (stage, { bank }) => {
       const { snapshots, question, of, submit, status, world } = stage
       // GIVEN an auto run that lost its worker
-      const { session_id, run_id } = await loseWorker(stage, bank, { mode: 'auto' })
+      const { sessionId, runId } = await loseWorker(stage, bank, { mode: 'auto' })
 
       // THEN it never waited, and failed; the contract waits and its key is taken
-      const moves = await of(session_id, 'run.moved')
+      const moves = await of(sessionId, 'run.moved')
       expect(moves.map((rune) => rune.to)).toEqual(['running', 'queued', 'running', 'failed'])
       expect(moves.at(-1)?.payload).toMatchObject({ error_code: 'OUTCOME_UNKNOWN' })
-      expect(await snapshots(session_id)).toMatchObject([{ current_status: 'waiting' }])
-      expect((await of(session_id, 'tool.result')).map((rune) => rune.payload.status)).toEqual(['unknown'])
+      expect(await snapshots(sessionId)).toMatchObject([{ current_status: 'waiting' }])
+      expect((await of(sessionId, 'tool.result')).map((rune) => rune.payload.status)).toEqual(['unknown'])
 
       // WHEN a person settles it much later
       await world.hand.advance(86_400_000)
       await world.sw.inbox.reply((await question()).interaction_id, {
         reply: { outcome: 'did_not', reason: 'Bob says no.' },
       })
-      expect(await snapshots(session_id)).toMatchObject([{ current_status: 'failed', error_message: 'Bob says no.' }])
-      expect(await status(run_id)).toBe('failed')
+      expect(await snapshots(sessionId)).toMatchObject([{ current_status: 'failed', error_message: 'Bob says no.' }])
+      expect(await status(runId)).toBe('failed')
 
       // THEN the next run may try again
-      const next = await submit({ session_id, mode: 'auto' })
+      const next = await submit({ sessionId, mode: 'auto' })
       await bank.hasBegun(2)
       bank.begun[1]?.resolve('paid')
       expect(await next.result()).toMatchObject({ status: 'succeeded' })
@@ -156,10 +156,10 @@ export function unknownOutcomePlays(store: Store) {
     'what was settled after the run is what the model learns in the next one',
     on(store, paying(pay, say('Fine.')), async (stage, { bank, requests }) => {
       // GIVEN a failed auto run whose unknown outcome was settled afterwards
-      const { session_id } = await loseWorker(stage, bank, { mode: 'auto' })
+      const { sessionId } = await loseWorker(stage, bank, { mode: 'auto' })
       await stage.reply((await stage.question()).interaction_id, { outcome: 'happened', result: 't-9' })
       // WHEN the next run begins
-      await stage.run({ session_id })
+      await stage.run({ sessionId })
       // THEN its model sees the outcome in the place of the question, and as a fact
       const told = requests.at(-1)?.messages.filter((message) => message.role === 'tool')
       expect(told).toMatchObject([{ consequence: { consequence_label: 'SUCCESS', result: 't-9' } }])
@@ -171,14 +171,14 @@ export function unknownOutcomePlays(store: Store) {
     'the settlement outlives the session, too',
     on(store, paying(pay), async (stage, { bank }) => {
       const { world, snapshots, question, reply } = stage
-      const { session_id } = await loseWorker(stage, bank)
+      const { sessionId } = await loseWorker(stage, bank)
       // GIVEN a session that was closed over the open question
-      await world.sw.sessions.close(session_id)
-      expect(await snapshots(session_id)).toMatchObject([{ current_status: 'waiting' }])
+      await world.sw.sessions.close(sessionId)
+      expect(await snapshots(sessionId)).toMatchObject([{ current_status: 'waiting' }])
       // WHEN the answer comes after all
       await reply((await question()).interaction_id, { outcome: 'happened' })
       // THEN the sealed log takes it
-      expect(await snapshots(session_id)).toMatchObject([{ current_status: 'completed' }])
+      expect(await snapshots(sessionId)).toMatchObject([{ current_status: 'completed' }])
       expect(await stage.inbox()).toEqual([])
     }),
   )
@@ -186,15 +186,15 @@ export function unknownOutcomePlays(store: Store) {
   play(
     'cancelling while a person is asked keeps the question, and the key',
     on(store, paying(pay), async (stage, { bank }) => {
-      const { session_id, run_id } = await loseWorker(stage, bank)
+      const { sessionId, runId } = await loseWorker(stage, bank)
       // WHEN the run is cancelled over the open question
-      await stage.world.sw.runs.cancel(run_id)
+      await stage.world.sw.runs.cancel(runId)
       // THEN the contract is not called off; the call has its result; the question can still be answered
-      expect(await stage.status(run_id)).toBe('canceled')
-      expect(await stage.snapshots(session_id)).toMatchObject([{ current_status: 'waiting' }])
-      expect((await stage.of(session_id, 'tool.result')).map((rune) => rune.payload.status)).toEqual(['unknown'])
+      expect(await stage.status(runId)).toBe('canceled')
+      expect(await stage.snapshots(sessionId)).toMatchObject([{ current_status: 'waiting' }])
+      expect((await stage.of(sessionId, 'tool.result')).map((rune) => rune.payload.status)).toEqual(['unknown'])
       await stage.reply((await stage.question()).interaction_id, { outcome: 'did_not' })
-      expect(await stage.snapshots(session_id)).toMatchObject([{ current_status: 'failed' }])
+      expect(await stage.snapshots(sessionId)).toMatchObject([{ current_status: 'failed' }])
     }),
   )
 
@@ -203,7 +203,7 @@ export function unknownOutcomePlays(store: Store) {
     on(store, paying(pay, say('Not paid.')), async (stage, { bank }) => {
       const { world, question, reply, snapshots } = stage
       const started = world.hand.clock.now()
-      const { session_id } = await loseWorker(stage, bank, {}, { settings: { lateWorkerMs: 5_000 } })
+      const { sessionId } = await loseWorker(stage, bank, {}, { settings: { lateWorkerMs: 5_000 } })
       const { interaction_id } = await question()
       // WHEN a person says too early that it did not happen
       const refused = await reply(interaction_id, { outcome: 'did_not' }).catch((error) => error)
@@ -215,7 +215,7 @@ export function unknownOutcomePlays(store: Store) {
       await expect(reply(interaction_id, { outcome: 'did_not' })).rejects.toMatchObject({ code: 'too_early' })
       await world.hand.advance(1)
       await reply(interaction_id, { outcome: 'did_not' })
-      expect(await snapshots(session_id)).toMatchObject([{ current_status: 'failed' }])
+      expect(await snapshots(sessionId)).toMatchObject([{ current_status: 'failed' }])
     }),
   )
 
@@ -227,7 +227,7 @@ export function unknownOutcomePlays(store: Store) {
       `what is ${name} is done again after its worker is lost, and no person is asked`,
       on(store, paying(pay, say('Done.'), definition), async (stage, { bank }) => {
         const { world, submit, snapshots, status, of } = stage
-        const { session_id, run_id } = await submit()
+        const { sessionId, runId } = await submit()
         await bank.hasBegun()
         // WHEN the worker is lost
         await world.revive()
@@ -235,9 +235,9 @@ export function unknownOutcomePlays(store: Store) {
         // THEN the same contract is carried out again, with the same key
         bank.begun[1]?.resolve('done')
         await world.sw.idle()
-        expect(await snapshots(session_id)).toMatchObject([{ current_status: 'completed', result: 'done' }])
-        expect(await of(session_id, 'interaction.opened')).toEqual([])
-        expect(await status(run_id)).toBe('succeeded')
+        expect(await snapshots(sessionId)).toMatchObject([{ current_status: 'completed', result: 'done' }])
+        expect(await of(sessionId, 'interaction.opened')).toEqual([])
+        expect(await status(runId)).toBe('succeeded')
       }),
     )
 }

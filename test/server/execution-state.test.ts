@@ -14,15 +14,15 @@ async function open() {
     support: supportAgent([{ ...refund, text: 'I pay it back. ', emotion: worried }, form, say('Done.')]),
   })
   const { read } = await startStreams({ backend, timers: world.hand.timers, warn: console.error })
-  const { session_id } = await world.sw.sessions.create({ agent: 'support' })
-  return { world, session_id, read: () => read(`/api/sessions/${session_id}/stream`) }
+  const { sessionId } = await world.sw.sessions.create({ agent: 'support' })
+  return { world, session_id: sessionId, read: () => read(`/api/sessions/${sessionId}/stream`) }
 }
 
 /** A refund that someone approves, a form that someone fills in, and the end. */
 async function play({ world, session_id }: Scene) {
   const run = await world.sw.runs.start({
     agent: 'support',
-    session_id,
+    sessionId: session_id,
     input: 'Refund order 42.',
     mode: 'interactive',
   })

@@ -34,7 +34,7 @@ test('lists go on where the page before ended, whatever happens in between, and 
     const run = await world.sw.runs.start({ agent: n % 2 === 0 ? 'quick' : 'support', input: `Order ${n}.` })
     await world.sw.idle()
     await world.hand.advance(10)
-    ids.unshift(run.session_id)
+    ids.unshift(run.sessionId)
   }
   const seen: string[] = []
   let cursor: string | null = ''
@@ -72,14 +72,14 @@ test('lists go on where the page before ended, whatever happens in between, and 
 
 test('runes are read forwards and backwards, and by kind, without gaps', async () => {
   const { ask, world } = await served()
-  const { session_id } = await world.sw.runs.start({ agent: 'support', input: 'Refund.' })
+  const { sessionId } = await world.sw.runs.start({ agent: 'support', input: 'Refund.' })
   await world.sw.idle()
-  const all = (await world.runes(session_id)).map(({ event_id }) => event_id)
+  const all = (await world.runes(sessionId)).map(({ event_id }) => event_id)
   const walk = async (query: string, step: (next: number) => string) => {
     const events: number[] = []
     let more = ''
     for (;;) {
-      const { items, next } = (await ask(`/api/sessions/${session_id}/runes?limit=4&${query}${more}`)).json
+      const { items, next } = (await ask(`/api/sessions/${sessionId}/runes?limit=4&${query}${more}`)).json
       events.push(...items.map(({ event_id }: { event_id: number }) => event_id))
       if (next === null) return events
       more = step(next)
@@ -87,7 +87,7 @@ test('runes are read forwards and backwards, and by kind, without gaps', async (
   }
   expect(await walk('', (next) => `&after=${next}`)).toEqual(all)
   expect(await walk('backward=true', (next) => `&before=${next}`)).toEqual(all.toReversed())
-  const tools = (await world.runes(session_id)).filter(({ kind }) => kind.startsWith('tool.') || kind === 'run.moved')
+  const tools = (await world.runes(sessionId)).filter(({ kind }) => kind.startsWith('tool.') || kind === 'run.moved')
   expect(await walk('kinds=tool.,run.moved', (next) => `&after=${next}`)).toEqual(tools.map(({ event_id }) => event_id))
   expect(await walk('kinds=goal.', (next) => `&after=${next}`)).toEqual([])
 })

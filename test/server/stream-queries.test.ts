@@ -19,8 +19,8 @@ async function opened() {
 test('streams: a query field that a stream does not have is refused, and the refusal lists those it has', async () => {
   const { run, get } = await opened()
   const streams: readonly [string, string][] = [
-    [`/api/sessions/${run.session_id}/stream`, 'after, runes'],
-    [`/api/runs/${run.run_id}/events`, 'after'],
+    [`/api/sessions/${run.sessionId}/stream`, 'after, runes'],
+    [`/api/runs/${run.runId}/events`, 'after'],
     ['/api/summaries/stream', 'none'],
   ]
   for (const [path, known] of streams) {
@@ -34,7 +34,7 @@ test('streams: a query field that a stream does not have is refused, and the ref
 
 test('session stream: runes is read as the flags of operations are, and any other value is refused', async () => {
   const { run, get, read } = await opened()
-  const path = `/api/sessions/${run.session_id}/stream`
+  const path = `/api/sessions/${run.sessionId}/stream`
   for (const given of ['maybe', '2', '', '1&runes=1']) {
     const refused = await get(`${path}?runes=${given}`)
     expect(refused.status, given).toBe(422)
@@ -65,13 +65,13 @@ test('list_runes: a kind that does not exist is refused with the kinds that do',
     ['.', 'There is no kind ".".'],
     [',', 'It names no kind.'],
   ] as const) {
-    const { status, json } = await ask(`/api/sessions/${run.session_id}/runes?kinds=${given}`)
+    const { status, json } = await ask(`/api/sessions/${run.sessionId}/runes?kinds=${given}`)
     expect(status, given).toBe(422)
     expect(json.detail).toContain(says)
     for (const kind of Object.keys(kinds)) expect(json.detail).toContain(kind)
   }
   for (const given of ['tool.', 'tool.call', 'goal.,run.moved'])
-    expect(await ask(`/api/sessions/${run.session_id}/runes?kinds=${given}`), given).toMatchObject({ status: 200 })
+    expect(await ask(`/api/sessions/${run.sessionId}/runes?kinds=${given}`), given).toMatchObject({ status: 200 })
 })
 
 test('cache: what needs a token is kept by the asking client only', async () => {
@@ -89,7 +89,7 @@ test('inbox.get: it tells the facts that HTTP tells, while the question is open 
     return card
   }
   expect(await told()).toMatchObject({ interaction_id, state: 'open', tool: 'payments.refund', closed_by: null })
-  await world.sw.inbox.reply(interaction_id, { reply: { decision: 'deny', reason: 'no' }, replied_by: 'ana' })
+  await world.sw.inbox.reply(interaction_id, { reply: { decision: 'deny', reason: 'no' }, repliedBy: 'ana' })
   await world.sw.idle()
   expect(await told()).toMatchObject({ interaction_id, state: 'answered', closed_by: 'ana' })
 })

@@ -38,11 +38,11 @@ async function open() {
   world = await createWorld({ agents: { worker: worker(), critic }, plans: { registry } })
   const { sw } = world
   const goal = { goal: 'Review', auto: true, critic: 'critic', plan: planOf(note('ta')) }
-  const { goal_id, session_id } = await sw.goals.start(goal)
-  expect(await sw.goals.result(goal_id)).toMatchObject({ state: 'goal_met' })
+  const { goalId, sessionId } = await sw.goals.start(goal)
+  expect(await sw.goals.result(goalId)).toMatchObject({ state: 'goal_met' })
   await sw.idle()
-  await writeSecret(session_id)
-  return { ...(await serve()), session_id, goal_id, runes: await world.runes(session_id) }
+  await writeSecret(sessionId)
+  return { ...(await serve()), session_id: sessionId, goal_id: goalId, runes: await world.runes(sessionId) }
 }
 
 async function serve() {
@@ -163,16 +163,16 @@ test('F-38 visibility: a reader sees neither the question of a critic nor the an
   const list = read('/api/summaries/stream')
   await list.answered()
   const goal = { goal: 'Review', auto: true, critic: 'critic', plan: planOf(note('ta')) }
-  const { goal_id, session_id } = await sw.goals.start(goal)
-  const { run_id = '' } = await world.until(session_id, (rune) => rune.to === 'waiting_user')
+  const { goalId, sessionId } = await sw.goals.start(goal)
+  const { run_id = '' } = await world.until(sessionId, (rune) => rune.to === 'waiting_user')
   const streams = [
     list,
-    read(`/api/sessions/${session_id}/stream?after=0`),
-    read(`/api/sessions/${session_id}/stream?runes=1&after=0`),
+    read(`/api/sessions/${sessionId}/stream?after=0`),
+    read(`/api/sessions/${sessionId}/stream?runes=1&after=0`),
     read(`/api/runs/${run_id}/events`),
   ]
-  const runes = await world.runes(session_id)
-  const ids = idsIn(runes, goal_id)
+  const runes = await world.runes(sessionId)
+  const ids = idsIn(runes, goalId)
   const [interaction_id = ''] = ids.interaction_id ?? []
 
   // THEN a reader learns that it waits, and for how long, and not for what
@@ -198,22 +198,22 @@ test('F-38 visibility: a reader sees neither the question of a critic nor the an
   expect((await ask(`/api/runs/${run_id}/interaction`, { token })).json.interactions).toMatchObject([seen])
   const reply = { action: 'approve', data: { choice: canary } }
   expect((await ask(`${one}/answer`, { token, body: { reply } })).status).toBe(200)
-  expect(await sw.goals.result(goal_id)).toMatchObject({ state: 'goal_met' })
+  expect(await sw.goals.result(goalId)).toMatchObject({ state: 'goal_met' })
   await sw.idle()
 
   // AND a reader does not see the answer either, in any answer or stream
-  await readAll(ask, idsIn(await world.runes(session_id), goal_id))
+  await readAll(ask, idsIn(await world.runes(sessionId), goalId))
   expect((await ask(one, { token: secretOf('read') })).json).toMatchObject({
     ...unseen,
     state: 'answered',
     reply: null,
   })
   expect((await ask(one, { token })).json).toMatchObject({ ...seen, state: 'answered', reply })
-  const met = await world.until(session_id, (rune) => rune.kind === 'plan.goal_met')
+  const met = await world.until(sessionId, (rune) => rune.kind === 'plan.goal_met')
   await streams[1]?.upTo(met.event_id)
   await streams[2]?.upTo(met.event_id)
   await streams[3]?.closed()
-  await list.until('a summary', () => list.heard.some(({ data }) => data.includes(session_id)))
+  await list.until('a summary', () => list.heard.some(({ data }) => data.includes(sessionId)))
   for (const { heard } of streams) expect(JSON.stringify(heard)).not.toContain(canary)
 
   // AND the stream of its run tells where it stands, without content

@@ -144,17 +144,17 @@ test('F-35 worker on PostgreSQL: the crash is recorded, and another worker goes 
   const reader = agent({ role: 'reader', model: scriptedModel([]) })
   const sw = await createStatewright({ store, agents: { reader }, maxConcurrentRuns: 0 })
   onTestFinished(() => sw.close())
-  const { run_id, session_id } = await sw.runs.start({ agent: 'reader', input: 'Go.' })
+  const { runId, sessionId } = await sw.runs.start({ agent: 'reader', input: 'Go.' })
   const { exit, err } = await launch(project, ['worker'])
   expect(exit).toBe(1)
-  expectAttribution(err, 'shop.read', run_id)
-  const failed = (await sw.runelog.read(session_id)).find(
+  expectAttribution(err, 'shop.read', runId)
+  const failed = (await sw.runelog.read(sessionId)).find(
     (rune) => rune.kind === 'contract.moved' && rune.to === 'failed',
   )
   expect(failed?.payload).toMatchObject({ error_kind: 'crashed' })
 
   void launch(project, ['worker'])
-  const status = async () => await sw.runs.show(run_id)
+  const status = async () => await sw.runs.show(runId)
   const ended = await eventually('the end of the run', async () =>
     isTerminal(runMachine, (await status()).status) ? status() : undefined,
   )

@@ -45,7 +45,7 @@ concurrently('F-100 effects: "did not happen" is refused while the tool is at wo
   const run = await sw.runs.start({ agent: 'wirer', input: { order: 1, gate, heeds: false } })
   await toolBegins(witness)
   const { interaction_id } = await question(sw)
-  await timeIsOver(sw, run.session_id)
+  await timeIsOver(sw, run.sessionId)
 
   // WHEN another process is told that it did not happen
   const refused = await didNot(sw, interaction_id)
@@ -100,7 +100,7 @@ concurrently('F-100 effects: a process that leaves while a tool is at work is no
   const { interaction_id } = await question(sw)
   // WHEN its process has let go of the store, and of its lease
   await alpha.close()
-  await timeIsOver(sw, run.session_id)
+  await timeIsOver(sw, run.sessionId)
   // THEN what it may still do is not called undone
   expect(await didNot(sw, interaction_id)).toMatchObject({ code: 'too_early' })
   openGate()
@@ -122,7 +122,7 @@ concurrently(
     // WHEN another one takes over, asks the world, and hears that it did not happen
     await start(4, named('beta'))
     const { interaction_id } = await question(sw)
-    await timeIsOver(sw, run.session_id)
+    await timeIsOver(sw, run.sessionId)
     // THEN that is not evidence enough, from a probe or from a person: the stopped process has its lock
     expect(await didNot(sw, interaction_id)).toMatchObject({
       code: 'too_early',

@@ -42,8 +42,7 @@ concurrently(
     await start(4)
     await eventually(
       'its session can be written to',
-      async () =>
-        (await sw.inbox.list())[0] ?? ((await sw.runs.show(first.run_id)).status === 'succeeded' || undefined),
+      async () => (await sw.inbox.list())[0] ?? ((await sw.runs.show(first.runId)).status === 'succeeded' || undefined),
     )
     const held = performance.now() - began
     console.log(
@@ -113,7 +112,7 @@ for (const [first, second] of [
     const began = performance.now()
     openGate()
     await start(4, { skew_ms: second })
-    const asked = await sw.runs.start({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
+    const asked = await sw.runs.start({ agent: 'signer', input: 'go', interactiveRequireUserReply: false })
     // THEN nothing stays open: what was under way is settled, and a deadline falls due in time
     expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'wired' })
     expect(await asked.result()).toMatchObject({ status: 'succeeded', result: 'CANCELLED' })
@@ -121,7 +120,7 @@ for (const [first, second] of [
     expect(took).toBeLessThan(30_000)
     // AND nothing is done twice, and what is recorded stands in the order of one clock
     expect(readWitness(witness)).toHaveLength(1)
-    const times = (await sw.runelog.read(run.session_id)).map(({ at }) => at)
+    const times = (await sw.runelog.read(run.sessionId)).map(({ at }) => at)
     expect(Math.max(...times) - Math.min(...times)).toBeLessThan(60_000)
     console.log(`clocks ${first} and ${second} ms off: all was over after ${Math.round(took)} ms`)
   })

@@ -19,7 +19,7 @@ type World = Awaited<ReturnType<typeof mcpWorld>>
 async function played(world: World, options: { mode?: 'interactive' | 'auto' } = {}) {
   const run = await world.sw.runs.start({ agent: 'worker', input: 'go', ...options })
   const result = await run.result()
-  const runes = await world.runes(run.session_id)
+  const runes = await world.runes(run.sessionId)
   expect(auditRunes(runes)).toEqual([])
   return { run, result, runes }
 }
@@ -99,10 +99,10 @@ describe('the reference servers', () => {
       call('everything.trigger-long-running-operation', longCall),
     ])
     const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
-    await hasReported(world, run.session_id)
+    await hasReported(world, run.sessionId)
     await run.cancel('enough')
     expect(await run.result()).toMatchObject({ status: 'canceled' })
-    const runes = await world.runes(run.session_id)
+    const runes = await world.runes(run.sessionId)
     expect(resultsIn(runes)).toEqual([expect.objectContaining({ status: 'cancelled' })])
     expect(auditRunes(runes)).toEqual([])
   })
@@ -112,7 +112,7 @@ describe('the reference servers', () => {
       call('everything.trigger-elicitation-request'),
     ])
     const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
-    const opened = await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
+    const opened = await world.until(run.sessionId, (r) => r.kind === 'interaction.opened')
     expect(opened).toMatchObject({ payload: { interaction_kind: 'ecs', request: { type: 'form' } } })
     // Longer than any timeout of the tool: a person may take their time.
     await world.hand.advance(10 * 60_000)
@@ -122,7 +122,7 @@ describe('the reference servers', () => {
     await expect(wrong).rejects.toMatchObject({ code: 'reply_unfit' })
     await world.sw.inbox.reply(opened.interaction_id ?? '', { reply: { action: 'approve', data: { name: 'Ada' } } })
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
-    const runes = await world.runes(run.session_id)
+    const runes = await world.runes(run.sessionId)
     expect(JSON.stringify(resultsIn(runes))).toContain('Ada')
     expect(auditRunes(runes)).toEqual([])
   })
@@ -142,10 +142,10 @@ describe('the reference servers', () => {
       call('everything.trigger-elicitation-request'),
     ])
     const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
-    const opened = await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
+    const opened = await world.until(run.sessionId, (r) => r.kind === 'interaction.opened')
     await run.cancel('enough')
     expect(await run.result()).toMatchObject({ status: 'canceled' })
-    const runes = await world.runes(run.session_id)
+    const runes = await world.runes(run.sessionId)
     const withdrawn = runes.find((r) => r.kind === 'interaction.withdrawn')
     expect(withdrawn?.interaction_id).toBe(opened.interaction_id)
     expect(resultsIn(runes)).toHaveLength(1)
@@ -160,20 +160,20 @@ describe('the reference servers', () => {
       call('everything.echo', { message: 'here again' }),
     ])
     const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
-    await hasReported(world, run.session_id)
+    await hasReported(world, run.sessionId)
     const [pid] = await childrenWith('server-everything')
     process.kill(pid ?? 0, 'SIGKILL')
 
-    const opened = await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
+    const opened = await world.until(run.sessionId, (r) => r.kind === 'interaction.opened')
     expect(opened).toMatchObject({ payload: { interaction_kind: 'settlement' } })
-    expect(resultsIn(await world.runes(run.session_id))).toEqual([])
+    expect(resultsIn(await world.runes(run.sessionId))).toEqual([])
     await world.sw.inbox.reply(opened.interaction_id ?? '', { reply: { outcome: 'did_not', reason: 'it was killed' } })
 
     // The next call finds a server that was started again.
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     const [next] = await childrenWith('server-everything')
     expect(next).not.toBe(pid)
-    const [lost, echoed] = resultsIn(await world.runes(run.session_id))
+    const [lost, echoed] = resultsIn(await world.runes(run.sessionId))
     expect(lost).toMatchObject({ status: 'error', error: 'it was killed' })
     expect(echoed).toMatchObject({ status: 'success', output: 'Echo: here again' })
   })
@@ -184,10 +184,10 @@ describe('the reference servers', () => {
       call('everything.echo', { message: 'still here' }),
     ])
     const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
-    await hasReported(world, run.session_id)
+    await hasReported(world, run.sessionId)
     process.kill((await childrenWith('server-everything'))[0] ?? 0, 'SIGKILL')
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
-    expect(resultsIn(await world.runes(run.session_id)).map((r) => r.status)).toEqual(['error', 'success'])
+    expect(resultsIn(await world.runes(run.sessionId)).map((r) => r.status)).toEqual(['error', 'success'])
   })
 })
 
@@ -203,7 +203,7 @@ describe('a server that is not to be trusted', () => {
     const { server, calls } = oddServer()
     const world = await mcpWorld({ odd: server }, [call('odd.charge')])
     const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
-    const opened = await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
+    const opened = await world.until(run.sessionId, (r) => r.kind === 'interaction.opened')
     expect(opened).toMatchObject({ payload: { interaction_kind: 'approval', request: { irreversible: true } } })
     expect(calls()).toEqual([])
   })
@@ -228,7 +228,7 @@ describe('a server that is not to be trusted', () => {
   test('it dies with the call: an auto run fails as unknown, and the server saw one call', async () => {
     const { server, calls } = oddServer(free)
     const { runes, result } = await played(await mcpWorld({ odd: server }, [call('odd.die')]), { mode: 'auto' })
-    expect(result).toMatchObject({ status: 'failed', error_code: 'OUTCOME_UNKNOWN' })
+    expect(result).toMatchObject({ status: 'failed', errorCode: 'OUTCOME_UNKNOWN' })
     expect(resultsIn(runes)).toEqual([expect.objectContaining({ status: 'unknown' })])
     expect(calls()).toHaveLength(1)
   })
@@ -265,14 +265,14 @@ describe('a server that is not to be trusted', () => {
     const mcp = { odd: server }
     const world = await mcpWorld(mcp, [call('odd.charge')], { store: 'sqlite' })
     const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
-    const opened = await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
+    const opened = await world.until(run.sessionId, (r) => r.kind === 'interaction.opened')
     const env = { ...server.env, ODD_DESCRIPTION: 'Charges a card, and more.' }
     await world.restart({ mcp: { odd: { ...server, env } } })
     await world.sw.inbox.reply(opened.interaction_id ?? '', { reply: { decision: 'approve' } })
     const isOther = (id?: string) => id !== opened.interaction_id
-    const again = await world.until(run.session_id, (r) => r.kind === 'interaction.opened' && isOther(r.interaction_id))
+    const again = await world.until(run.sessionId, (r) => r.kind === 'interaction.opened' && isOther(r.interaction_id))
     expect(again.payload).toMatchObject({ prompt: expect.stringContaining('that approval is void') })
-    expect(resultsIn(await world.runes(run.session_id))).toEqual([])
+    expect(resultsIn(await world.runes(run.sessionId))).toEqual([])
     expect(calls()).toEqual([])
   })
 
@@ -330,15 +330,15 @@ describe('over HTTP', () => {
       call('remote.echo', { message: 'here again' }),
     ])
     const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
-    await hasReported(world, run.session_id)
+    await hasReported(world, run.sessionId)
     await server.kill()
-    const opened = await world.until(run.session_id, (r) => r.kind === 'interaction.opened')
+    const opened = await world.until(run.sessionId, (r) => r.kind === 'interaction.opened')
     expect(opened).toMatchObject({ payload: { interaction_kind: 'settlement' } })
     server = await served(port)
     onTestFinished(() => server.kill())
     await world.sw.inbox.reply(opened.interaction_id ?? '', { reply: { outcome: 'did_not' } })
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
-    const results = resultsIn(await world.runes(run.session_id))
+    const results = resultsIn(await world.runes(run.sessionId))
     expect(results.map((r) => r.status)).toEqual(['success', 'error', 'success'])
     expect(results[2]).toMatchObject({ output: 'Echo: here again' })
   })

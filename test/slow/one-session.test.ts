@@ -15,10 +15,10 @@ test('8 agents work at once in one session, on two workers: no gap, no lost resu
   const [alpha, beta] = await Promise.all(
     ['alpha', 'beta'].map((worker) => start(4, { settings: { leaseMs: lease_ms, worker } })),
   )
-  const { session_id } = await sw.sessions.create({ agent: 'reader_0' })
+  const { sessionId } = await sw.sessions.create({ agent: 'reader_0' })
   const handles = await Promise.all(
     sideBySide.flatMap((agent, i) =>
-      Array.from({ length: rounds }, () => sw.runs.start({ agent, input: { pages: 3 + (i % 3), ms: 5 }, session_id })),
+      Array.from({ length: rounds }, () => sw.runs.start({ agent, input: { pages: 3 + (i % 3), ms: 5 }, sessionId })),
     ),
   )
   const begun = Date.now()
@@ -28,11 +28,11 @@ test('8 agents work at once in one session, on two workers: no gap, no lost resu
   expect(results.map(({ status, result }) => `${status}: ${result}`)).toEqual(
     sideBySide.flatMap((_, i) => Array(rounds).fill(`succeeded: read ${3 + (i % 3)} pages`)),
   )
-  const log = await sw.runelog.read(session_id)
+  const log = await sw.runelog.read(sessionId)
   expect(log.map((rune) => rune.event_id)).toEqual(log.map((_, i) => i + 1))
   expect(auditRunes(log)).toEqual([])
-  const verifier = verifierOf(session_id)
-  for await (const record of sw.runelog.records(session_id)) expect(verifier.take(record)).toBeUndefined()
+  const verifier = verifierOf(sessionId)
+  for await (const record of sw.runelog.records(sessionId)) expect(verifier.take(record)).toBeUndefined()
   expect(verifier.end()).toBeUndefined()
 
   // Every call has its one result, and each agent's runs came one after the other, in the order of their submission.
@@ -46,7 +46,7 @@ test('8 agents work at once in one session, on two workers: no gap, no lost resu
   const isTaking = (r: Rune): r is Rune<'run.moved'> => r.kind === 'run.moved' && r.to === 'running'
   const taken = log.filter(isTaking)
   for (const [i] of sideBySide.entries()) {
-    const ours = handles.slice(i * rounds, (i + 1) * rounds).map(({ run_id }) => run_id)
+    const ours = handles.slice(i * rounds, (i + 1) * rounds).map(({ runId }) => runId)
     const submitted = log.filter((r) => r.kind === 'run.submitted' && ours.includes(r.run_id ?? ''))
     expect(taken.filter((r) => ours.includes(r.run_id ?? '')).map((r) => r.run_id)).toEqual(
       submitted.map((r) => r.run_id),
@@ -70,7 +70,7 @@ test('what one process asks of a run that another one holds reaches its holder a
     })
   const begin = async () => {
     const handle = await sw.runs.start({ agent: 'speaker', input: 'go' })
-    await streaming(handle.session_id)
+    await streaming(handle.sessionId)
     return handle
   }
 
@@ -82,8 +82,8 @@ test('what one process asks of a run that another one holds reaches its holder a
   expect(results.map(({ status }) => status)).toEqual(['canceled', 'canceled', 'succeeded'])
   // Before a lease is so much as renewed: it was told.
   expect(Date.now() - asked_at).toBeLessThan(lease_ms / 3)
-  for (const { session_id } of [cancelled, interrupted, steered]) {
-    const log = await sw.runelog.read(session_id)
+  for (const { sessionId } of [cancelled, interrupted, steered]) {
+    const log = await sw.runelog.read(sessionId)
     expect(log.filter((r) => r.kind === 'run.requested')).toHaveLength(1)
     expect(log.filter((r) => r.trigger === 'restart.requeued')).toEqual([])
     expect(auditRunes(log)).toEqual([])
@@ -93,28 +93,28 @@ test('what one process asks of a run that another one holds reaches its holder a
 test('a session is closed by a process that holds none of its runs', async () => {
   const { sw, join } = await createWorkplace({ leaseMs: lease_ms })
   await join(8)
-  const { session_id, run_id } = await sw.runs.start({ agent: 'speaker', input: 'go' })
-  await eventually('it speaks', async () => (await sw.runelog.read(session_id)).find((r) => r.kind === 'turn.started'))
-  await sw.sessions.close(session_id)
-  const log = await sw.runelog.read(session_id)
+  const { sessionId, runId } = await sw.runs.start({ agent: 'speaker', input: 'go' })
+  await eventually('it speaks', async () => (await sw.runelog.read(sessionId)).find((r) => r.kind === 'turn.started'))
+  await sw.sessions.close(sessionId)
+  const log = await sw.runelog.read(sessionId)
   expect(log.at(-1)?.kind).toBe('session.closed')
-  expect(log.filter((r) => r.kind === 'run.moved' && r.run_id === run_id).at(-1)?.to).toBe('canceled')
+  expect(log.filter((r) => r.kind === 'run.moved' && r.run_id === runId).at(-1)?.to).toBe('canceled')
   expect(auditRunes(log)).toEqual([])
 })
 
 test('runs wait while their session is paused, and go on in any process when it is resumed', async () => {
   const { sw, join } = await createWorkplace({ leaseMs: lease_ms })
   await join(8)
-  const { session_id } = await sw.sessions.create({ agent: 'reader' })
-  const first = await sw.runs.start({ agent: 'reader', input: { pages: 1, ms: 1 }, session_id })
+  const { sessionId } = await sw.sessions.create({ agent: 'reader' })
+  const first = await sw.runs.start({ agent: 'reader', input: { pages: 1, ms: 1 }, sessionId })
   await first.result()
-  await sw.sessions.pause(session_id)
+  await sw.sessions.pause(sessionId)
   const handles = await Promise.all(
-    ['reader', 'reader', 'reader_1'].map((agent) => sw.runs.start({ agent, input: { pages: 1, ms: 1 }, session_id })),
+    ['reader', 'reader', 'reader_1'].map((agent) => sw.runs.start({ agent, input: { pages: 1, ms: 1 }, sessionId })),
   )
   await sw.idle()
-  for (const { run_id } of handles) expect((await sw.runs.show(run_id)).status).toBe('queued')
-  await sw.sessions.resume(session_id)
+  for (const { runId } of handles) expect((await sw.runs.show(runId)).status).toBe('queued')
+  await sw.sessions.resume(sessionId)
   const results = await Promise.all(handles.map((handle) => handle.result()))
   expect(results.map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'succeeded'])
 })

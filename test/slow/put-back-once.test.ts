@@ -32,20 +32,20 @@ test('a run of a dead worker that one has put back and holds is not taken from i
     await closeStore(slow)
   })
   const other = await sw.runs.start(work)
-  await taken(other.session_id, 1)
+  await taken(other.sessionId, 1)
 
   // AND a worker that died with a run in hand
   const dead = await start(4)
   const run = await sw.runs.start(work)
-  await taken(run.session_id, 1)
-  lost = run.session_id
+  await taken(run.sessionId, 1)
+  lost = run.sessionId
   dead.signal('SIGKILL')
   await dead.over
 
   // WHEN a third one puts it back and takes it, and the slow one reads only then
   await eventually('the slow one looks after it', async () => isReading || undefined)
   await join(4)
-  await taken(run.session_id, 2)
+  await taken(run.sessionId, 2)
   reading.resolve()
   const after = await sw.runs.start({ agent: 'reader', input: { pages: 1, ms: 1 } })
   await after.result()
@@ -53,6 +53,6 @@ test('a run of a dead worker that one has put back and holds is not taken from i
   // THEN it stays with its holder
   openGate()
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
-  const log = await sw.runelog.read(run.session_id)
+  const log = await sw.runelog.read(run.sessionId)
   expect(log.filter((r) => r.trigger === 'restart.requeued')).toHaveLength(1)
 })

@@ -15,7 +15,7 @@ test('a database that is away for longer than a lease costs a worker its runs, a
   const handles = await Promise.all(
     Array.from({ length: 4 }, () => sw.runs.start({ agent: 'reader', input: { pages: 2, ms: 20, gate } })),
   )
-  const logs = () => Promise.all(handles.map(({ session_id }) => sw.runelog.read(session_id)))
+  const logs = () => Promise.all(handles.map(({ sessionId }) => sw.runelog.read(sessionId)))
   await eventually('all of them read', async () =>
     (await logs()).every((log) => log.some((r) => r.kind === 'contract.moved')) ? true : undefined,
   )

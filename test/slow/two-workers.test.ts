@@ -57,7 +57,7 @@ test('200 payments on two workers, one of them stopped between the record and th
   const handles = await Promise.all(
     Array.from({ length: runs }, (_, order) => sw.runs.start({ agent: 'payer', input: order })),
   )
-  const order = (run_id: string) => handles.findIndex((handle) => handle.run_id === run_id)
+  const order = (run_id: string) => handles.findIndex((handle) => handle.runId === run_id)
 
   // It stops right after the commit that begins a payment, and stays stopped past its lease.
   const at = await stopped.until((s) => s.said === 'stopping')

@@ -19,16 +19,16 @@ test('a worker is killed: its runs go on with another one within 10 s', async ()
   const alpha = await start(runs, { settings: { leaseMs: 5_000, worker: 'alpha' } })
   const work = { agent: 'reader', input: { pages: 3, ms: 100, gate } }
   const handles = await Promise.all(Array.from({ length: runs }, () => sw.runs.start(work)))
-  const logs = () => Promise.all(handles.map(({ session_id }) => sw.runelog.read(session_id)))
+  const logs = () => Promise.all(handles.map(({ sessionId }) => sw.runelog.read(sessionId)))
   await eventually('all are taken', async () =>
-    (await logs()).every((log, i) => taken(log, handles[i]?.run_id ?? '').length > 0) ? true : undefined,
+    (await logs()).every((log, i) => taken(log, handles[i]?.runId ?? '').length > 0) ? true : undefined,
   )
   await start(runs, { settings: { leaseMs: 5_000, worker: 'beta' } })
   const killed_at = Date.now()
   alpha.signal('SIGKILL')
   expect(await alpha.over).toBe('SIGKILL')
   const lost = (await sw.runelog.rows(subjects, { tag: 'run:running' })).map(({ key }) => key)
-  expect(lost.toSorted()).toEqual(handles.map(({ run_id }) => run_id).toSorted())
+  expect(lost.toSorted()).toEqual(handles.map(({ runId }) => runId).toSorted())
   openGate()
 
   const results = await Promise.all(handles.map((handle) => handle.result()))
@@ -48,14 +48,14 @@ test('a worker that is told to stop hands its runs over at once', async () => {
   const { sw, join, gate, openGate } = await createWorkplace({ leaseMs: lease_ms })
   const alpha = await join(4, { settings: { leaseMs: lease_ms, worker: 'alpha', cancelGraceMs: 50 } })
   const handle = await sw.runs.start({ agent: 'reader', input: { pages: 2, ms: 100, gate } })
-  const log = () => sw.runelog.read(handle.session_id)
+  const log = () => sw.runelog.read(handle.sessionId)
   await eventually('it reads', async () => (await log()).find((r) => r.kind === 'contract.moved'))
   await join(4, { settings: { leaseMs: lease_ms, worker: 'beta' } })
   const told_at = Date.now()
   await alpha.close()
   openGate()
   expect(await handle.result()).toMatchObject({ status: 'succeeded', result: 'read 2 pages' })
-  const moves = taken(await log(), handle.run_id)
+  const moves = taken(await log(), handle.runId)
   expect(moves.map(({ payload }) => payload.worker?.split('_')[0])).toEqual(['alpha', 'beta'])
   // Far less than a lease: it did not have to run out.
   expect((moves[1]?.at ?? 0) - told_at).toBeLessThan(lease_ms / 3)
@@ -65,7 +65,7 @@ test('deadlines: one that passes while no worker is there is applied by the next
   const reply_timeout_ms = 3_000
   const { url, sw, start } = await createWorkplace({ leaseMs: 1_000, replyTimeoutMs: reply_timeout_ms })
   const first = await start(4)
-  const handle = await sw.runs.start({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
+  const handle = await sw.runs.start({ agent: 'signer', input: 'go', interactiveRequireUserReply: false })
   const question = await eventually('it asks', async () => (await sw.inbox.list())[0])
   const deadline = question.deadline ?? 0
   first.signal('SIGKILL')
@@ -78,7 +78,7 @@ test('deadlines: one that passes while no worker is there is applied by the next
   await start(4)
   const { status, result } = await handle.result()
   expect({ status, result }).toEqual({ status: 'succeeded', result: 'CANCELLED' })
-  const log = await sw.runelog.read(handle.session_id)
+  const log = await sw.runelog.read(handle.sessionId)
   expect(log.filter((r) => r.kind === 'interaction.expired').map((r) => r.actor)).toEqual(['timer'])
   expect(log.filter((r) => r.trigger === 'interaction.auto_decide.timeout')).toHaveLength(1)
 })
@@ -86,12 +86,12 @@ test('deadlines: one that passes while no worker is there is applied by the next
 test('a deadline that lies ahead fires on time in a process that never heard of the question', async () => {
   const { sw, join } = await createWorkplace({ leaseMs: 1_000, replyTimeoutMs: 3_000 })
   const first = await join(4)
-  const handle = await sw.runs.start({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
+  const handle = await sw.runs.start({ agent: 'signer', input: 'go', interactiveRequireUserReply: false })
   const { deadline } = await eventually('it asks', async () => (await sw.inbox.list())[0])
   await first.close()
   await join(4)
   await handle.result()
-  const expired = (await sw.runelog.read(handle.session_id)).find((r) => r.kind === 'interaction.expired')
+  const expired = (await sw.runelog.read(handle.sessionId)).find((r) => r.kind === 'interaction.expired')
   const late = (expired?.at ?? 0) - (deadline ?? 0)
   console.log(`the deadline was applied ${late} ms after it had passed`)
   expect(late).toBeGreaterThanOrEqual(0)
@@ -141,7 +141,7 @@ test('what a dead worker had is freed only when its leases, which end a moment l
 test('deadlines: one that a vanished worker had fetched is brought to another worker', async () => {
   const { url, sw, join } = await createWorkplace({ leaseMs: 1_000, replyTimeoutMs: 3_000 })
   const first = await join(4)
-  const handle = await sw.runs.start({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
+  const handle = await sw.runs.start({ agent: 'signer', input: 'go', interactiveRequireUserReply: false })
   const { interaction_id } = await eventually('it asks', async () => (await sw.inbox.list())[0])
   await first.close()
   // It died before it had registered: the queue would keep what it had for 4 hours.
@@ -161,7 +161,7 @@ test('nothing is at rest while a run has lost its worker', async () => {
   const alpha = await start(4)
   const handle = await sw.runs.start({ agent: 'reader', input: { pages: 5, ms: 20, gate } })
   await eventually('it reads', async () =>
-    (await sw.runelog.read(handle.session_id)).find((rune) => rune.kind === 'contract.moved'),
+    (await sw.runelog.read(handle.sessionId)).find((rune) => rune.kind === 'contract.moved'),
   )
   const beta = await join(4)
   alpha.signal('SIGKILL')
@@ -171,7 +171,7 @@ test('nothing is at rest while a run has lost its worker', async () => {
   await ask(url, 'UPDATE statewright.lease SET expires_at = now()')
   openGate()
   await beta.idle()
-  expect((await sw.runs.show(handle.run_id)).status).toBe('succeeded')
+  expect((await sw.runs.show(handle.runId)).status).toBe('succeeded')
 })
 
 test('a run whose wake was lost altogether is found', async () => {
@@ -198,7 +198,7 @@ for (const [what, change] of Object.entries(late)) {
       const jobs = await ask(
         url,
         `UPDATE statewright_jobs._private_jobs SET ${change} WHERE key = $1 AND locked_at IS NULL RETURNING id`,
-        [handle.run_id],
+        [handle.runId],
       )
       return jobs.length > 0 ? jobs : undefined
     })
@@ -213,7 +213,7 @@ for (const [what, change] of Object.entries(late)) {
 test('a deadline whose wake was lost altogether, as with a queue that was not restored, is applied', async () => {
   const { url, sw, join } = await createWorkplace({ leaseMs: 1_000, replyTimeoutMs: 1_000 })
   const first = await join(4)
-  const handle = await sw.runs.start({ agent: 'signer', input: 'go', interactive_require_user_reply: false })
+  const handle = await sw.runs.start({ agent: 'signer', input: 'go', interactiveRequireUserReply: false })
   await eventually('it asks', async () => (await sw.inbox.list())[0])
   await first.close()
   await ask(url, 'DELETE FROM statewright_jobs._private_jobs')
@@ -224,10 +224,10 @@ test('a deadline whose wake was lost altogether, as with a queue that was not re
 test('only the first process that comes looks after what waits for people', async () => {
   const { agents, sw, join } = await createWorkplace({ leaseMs: 30_000 })
   const first = await join(4)
-  const { session_id, run_id } = await sw.runs.start({ agent: 'signer', input: 'go' })
+  const { sessionId, runId } = await sw.runs.start({ agent: 'signer', input: 'go' })
   await eventually('it asks', async () => (await sw.inbox.list())[0])
   const restarts = async () =>
-    (await sw.runelog.read(session_id)).flatMap((r) => (r.trigger?.startsWith('restart.') ? [r.trigger] : []))
+    (await sw.runelog.read(sessionId)).flatMap((r) => (r.trigger?.startsWith('restart.') ? [r.trigger] : []))
 
   const second = await join(4)
   expect(await restarts()).toEqual([])
@@ -240,7 +240,7 @@ test('only the first process that comes looks after what waits for people', asyn
   const { signer: _, ...others } = agents
   await join(4, { agents: others })
   expect(await restarts()).toEqual(['restart.reconcile_failed'])
-  expect((await (await sw.runs.get(run_id)).result()).error_code).toBe('SESSION_RESUME_FAILED')
+  expect((await (await sw.runs.get(runId)).result()).errorCode).toBe('SESSION_RESUME_FAILED')
 })
 
 test('a worker that lacks an agent leaves its runs to those who have it', async () => {
@@ -259,12 +259,12 @@ test('a run that is brought again while it only waits takes no place from those 
   const model = scriptedModel([call('delegate.signer', { task: 'go' }), say('done')])
   const lead = agent({ role: 'lead', delegates: ['signer'], model })
   const worker = await join(1, { agents: { ...agents, lead } })
-  const { session_id, run_id, result } = await worker.runs.start({ agent: 'lead', input: 'go' })
+  const { sessionId, runId, result } = await worker.runs.start({ agent: 'lead', input: 'go' })
   const { interaction_id } = await eventually('it asks', async () => (await worker.inbox.list())[0])
-  const job = JSON.stringify({ session_id, run_id })
-  await ask(url, `SELECT statewright_jobs.add_job('run', $1::json, job_key := $2)`, [job, run_id])
+  const job = JSON.stringify({ session_id: sessionId, run_id: runId })
+  await ask(url, `SELECT statewright_jobs.add_job('run', $1::json, job_key := $2)`, [job, runId])
   await eventually('it was brought again', async () => {
-    const waiting = await ask(url, 'SELECT 1 FROM statewright_jobs.jobs WHERE key = $1 AND locked_at IS NULL', [run_id])
+    const waiting = await ask(url, 'SELECT 1 FROM statewright_jobs.jobs WHERE key = $1 AND locked_at IS NULL', [runId])
     return waiting.length === 0 ? true : undefined
   })
   await worker.inbox.reply(interaction_id, { reply: { decision: 'approve' } })

@@ -89,7 +89,7 @@ async function played(name: string, args: Json) {
   onTestFinished(() => world.end())
   const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
-  const runes = await world.runes(run.session_id)
+  const runes = await world.runes(run.sessionId)
   expect(auditRunes(runes)).toEqual([])
   const results = runes.flatMap((r) => (r.kind === 'tool.result' ? [r.payload] : []))
   expect(results).toHaveLength(1)

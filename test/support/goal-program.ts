@@ -39,14 +39,14 @@ const sw = await createStatewright({
   policy: { mode: 'full_access' },
   plans: { registry: join(import.meta.dirname, '../../examples/07-goal/registry') },
 })
-const { goal_id } = await sw.goals.start(goal)
+const { goalId } = await sw.goals.start(goal)
 for (;;) {
   await sw.idle()
   const [question] = await sw.inbox.list()
   if (question === undefined) break
   await sw.inbox.reply(question.interaction_id, { reply: { decision: 'approve' } })
 }
-const { state, tasks } = await sw.goals.show(goal_id)
+const { state, tasks } = await sw.goals.show(goalId)
 await sw.close()
 await closeStore(store)
 const done = tasks.map(({ task, state, result }) => [task, state, result])

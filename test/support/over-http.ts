@@ -3,6 +3,7 @@ import type { Statewright } from '../../src/app/statewright.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import type { Reply } from '../../src/runtime/commands/reply.ts'
 import type { OpenInteraction } from '../../src/runtime/models/open-work.ts'
+import { asOptions, asRecord } from '../../src/runtime/options.ts'
 import type { RunHandle } from '../../src/runtime/run-handle.ts'
 import type { Client } from '../../src/surface/client.ts'
 import { answer, approve, deny, getInteraction, listInbox, settle } from '../../src/surface/operations/inbox.ts'
@@ -40,8 +41,8 @@ export function overHttp(called: Set<string> = new Set()) {
 
 function remote(sw: Statewright, client: Client, closeServer: () => Promise<void>): Statewright {
   const handle = (run_id: string, session_id: string): RunHandle => ({
-    session_id,
-    run_id,
+    sessionId: session_id,
+    runId: run_id,
     async *events(options) {
       yield* (await sw.runs.get(run_id)).events(options)
     },
@@ -49,14 +50,18 @@ function remote(sw: Statewright, client: Client, closeServer: () => Promise<void
       // There is nothing to wait with over HTTP but to look again; that is what streams are for.
       await (await sw.runs.get(run_id)).result()
       const { session_id: _, ...result } = await client.call(runResult, { params: { run_id } })
-      return result
+      return asOptions(result)
     },
     cancel: (reason) => cancel(run_id, reason),
-    interrupt: (reason) => client.call(interruptRun, { params: { run_id }, body: why(reason) }),
-    steer: (input) => client.call(steerRun, { params: { run_id }, body: { input } }),
+    interrupt: (reason) => interrupt(run_id, reason),
+    steer: (input) => steer(run_id, input),
   })
-  const cancel = (run_id: string, reason?: string) =>
-    client.call(cancelRun, { params: { run_id }, body: reason === undefined ? {} : { reason } })
+  const cancel = async (run_id: string, reason?: string) =>
+    asOptions(await client.call(cancelRun, { params: { run_id }, body: why(reason) }))
+  const interrupt = async (run_id: string, reason?: string) =>
+    asOptions(await client.call(interruptRun, { params: { run_id }, body: why(reason) }))
+  const steer = async (run_id: string, input: Json) =>
+    asOptions(await client.call(steerRun, { params: { run_id }, body: { input } }))
   const why = (reason?: string) => (reason === undefined ? {} : { reason })
 
   return {
@@ -67,23 +72,19 @@ function remote(sw: Statewright, client: Client, closeServer: () => Promise<void
         const { session_id } = await client.call(getRun, { params: { run_id } })
         return handle(run_id, session_id)
       },
-      async start({ idempotency_key, ...body }) {
-        const submitted = await client.call(submitRun, {
-          body,
-          ...(idempotency_key !== undefined && { idempotency_key }),
-        })
-        return { ...handle(submitted.run_id, submitted.session_id), ...submitted }
+      async start({ idempotencyKey, ...body }) {
+        const submitted = await client.call(submitRun, { body: asRecord(body), ...asRecord({ idempotencyKey }) })
+        return { ...handle(submitted.run_id, submitted.session_id), isRepeated: submitted.is_repeated }
       },
       show: (run_id) => client.call(getRun, { params: { run_id } }),
       cancel,
-      interrupt: (run_id, reason) => client.call(interruptRun, { params: { run_id }, body: why(reason) }),
-      steer: (run_id, input) => client.call(steerRun, { params: { run_id }, body: { input } }),
+      interrupt,
+      steer,
     },
     sessions: {
       ...sw.sessions,
-      create({ agent, session_budget, title }) {
-        const body = { agent, ...(session_budget && { budget: session_budget }), ...(title !== undefined && { title }) }
-        return client.call(createSession, { body })
+      async create({ agent, sessionBudget: budget, title }) {
+        return asOptions(await client.call(createSession, { body: asRecord({ agent, budget, title }) }))
       },
       async pause(session_id, reason) {
         await client.call(pauseSession, { params: { session_id }, body: why(reason) })
@@ -95,7 +96,7 @@ function remote(sw: Statewright, client: Client, closeServer: () => Promise<void
         await client.call(resumeSession, { params: { session_id }, body: { reset: true } })
       },
       async replenish(session_id, budget) {
-        await client.call(resumeSession, { params: { session_id }, body: { budget } })
+        await client.call(resumeSession, { params: { session_id }, body: { budget: asRecord(budget) } })
       },
       async close(session_id, reason) {
         await client.call(closeSession, { params: { session_id }, body: why(reason) })
@@ -106,7 +107,7 @@ function remote(sw: Statewright, client: Client, closeServer: () => Promise<void
     },
     inbox: {
       ...sw.inbox,
-      reply: (interaction_id, given) => reply(client, interaction_id, given),
+      reply: async (interaction_id, given) => asOptions(await reply(client, interaction_id, given)),
       async list() {
         const items: OpenInteraction[] = []
         let cursor: string | null = ''
@@ -131,13 +132,10 @@ function remote(sw: Statewright, client: Client, closeServer: () => Promise<void
 
 /** Through the operation that a person would use for this kind of question. */
 async function reply(client: Client, interaction_id: string, given: Reply) {
-  const { reply: said, replied_by, idempotency_key, expected_waiting } = given
+  const { reply: said, repliedBy, idempotencyKey, expectedWaiting } = given
   const params = { interaction_id }
-  const key = idempotency_key === undefined ? {} : { idempotency_key }
-  const by = {
-    ...(replied_by !== undefined && { replied_by }),
-    ...(expected_waiting !== undefined && { expected_waiting: [...expected_waiting] }),
-  }
+  const key = asRecord({ idempotencyKey })
+  const by = asRecord({ repliedBy, expectedWaiting: expectedWaiting && [...expectedWaiting] })
   const { interaction_kind, run_id } = await client.call(getInteraction, { params })
   const { decision, outcome, ...rest } = Object(said) as Record<string, Json>
   // What no such operation can say is said as it is.

@@ -27,11 +27,11 @@ const coordination_id = 'coord_1'
 const isKnown = (await sw.plans.list()).length > 0
 let view = isKnown
   ? await sw.plans.show(coordination_id)
-  : await sw.plans.submit({ ...asking(whereTo), coordination_id })
+  : await sw.plans.submit({ ...asking(whereTo), coordinationId: coordination_id })
 while (view.waits_for !== null) {
   const { question_pack } = view.waits_for
   const target = question_pack.round === 1 ? 'production' : 'staging'
-  view = await sw.plans.answer(coordination_id, { answer_pack: packFor(question_pack, { target }) })
+  view = await sw.plans.answer(coordination_id, { answerPack: packFor(question_pack, { target }) })
 }
 process.stdout.write(JSON.stringify({ state: view.state, appends, problems: await sw.plans.verify(coordination_id) }))
 await sw.close()

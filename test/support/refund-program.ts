@@ -71,15 +71,15 @@ const run =
         agent: 'teller',
         input: 'refund',
         mode,
-        ...(session !== undefined && { session_id: session }),
+        ...(session !== undefined && { sessionId: session }),
       })
     : await sw.runs.get(given.run_id)
 await sw.idle()
-const { session_id, run_id } = run
-const found = await sw.runs.show(run_id)
+const { sessionId, runId } = run
+const found = await sw.runs.show(runId)
 const report: RefundReport = {
-  session_id,
-  run_id,
+  session_id: sessionId,
+  run_id: runId,
   status: found.status,
   error_code: found.error_code,
   attempts,

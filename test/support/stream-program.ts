@@ -60,14 +60,14 @@ const known = (await rows(sessions)).map(({ key }) => key)
 const session_ids = known.length > 0 ? known : await Promise.all(Array.from({ length: Math.max(1, talking) }, begun))
 const talk = session_ids.slice(0, talking).map(async (session_id) => {
   while (!isResting) {
-    await (await sw.runs.start({ agent: 'talker', input: 'Go on.', session_id })).result()
+    await (await sw.runs.start({ agent: 'talker', input: 'Go on.', sessionId: session_id })).result()
     // Those who listen are in one process, which has to keep up with all of them together.
     await delay(150)
   }
 })
 
 async function begun(): Promise<string> {
-  return (await sw.sessions.create({ agent: 'talker' })).session_id
+  return (await sw.sessions.create({ agent: 'talker' })).sessionId
 }
 
 const streams = await serveStreams(

@@ -20,28 +20,28 @@ export async function createScene() {
   const { sw } = world
   const waiting = await sw.runs.start({ agent: 'support', input: 'Refund.' })
   const over = await sw.runs.start({ agent: 'long', input: 'All.' })
-  const { session_id: closed } = await sw.sessions.create({ agent: 'support' })
+  const { sessionId: closed } = await sw.sessions.create({ agent: 'support' })
   await sw.sessions.close(closed)
-  const paused = (await sw.runs.start({ agent: 'long', input: 'Once.' })).session_id
+  const paused = (await sw.runs.start({ agent: 'long', input: 'Once.' })).sessionId
   await sw.idle()
   await sw.sessions.pause(paused)
   const [question] = await sw.inbox.list()
   const { coordination_id } = await sw.plans.submit({ intent: exampleQuestion, facts })
   const { interaction_id = '' } = question ?? {}
-  const asked = (await world.runes(waiting.session_id)).find((rune) => rune.kind === 'contract.opened')
-  const result = (await world.runes(over.session_id)).find((rune) => rune.kind === 'tool.result')
+  const asked = (await world.runes(waiting.sessionId)).find((rune) => rune.kind === 'contract.opened')
+  const result = (await world.runes(over.sessionId)).find((rune) => rune.kind === 'tool.result')
   const ref = result?.kind === 'tool.result' ? (result.payload.output_ref ?? '') : ''
   expect(ref).not.toBe('')
   const ids = {
-    session_id: waiting.session_id,
-    run_id: waiting.run_id,
+    session_id: waiting.sessionId,
+    run_id: waiting.runId,
     interaction_id,
     coordination_id,
     execution_id: asked?.execution_id ?? '',
     ref,
     name: 'contract',
     event_id: '2',
-    agent_id: (await sw.runs.show(over.run_id)).agent_id,
+    agent_id: (await sw.runs.show(over.runId)).agent_id,
   }
   const server = await startServer(backend)
   const close = async () => {
@@ -76,7 +76,7 @@ export const neededQueries: Readonly<Record<string, string>> = { find_subjects: 
 export function validRequest(operation: Pick<Operation, 'name' | 'path' | 'method'>, scene: Scene, changes: Ids = {}) {
   const ids: Ids = {
     ...scene.ids,
-    ...(operation.name === 'run_result' && { run_id: scene.over.run_id }),
+    ...(operation.name === 'run_result' && { run_id: scene.over.runId }),
     ...(operation.name === 'resume_session' && { session_id: scene.paused }),
     ...(operation.name === 'archive_session' && { session_id: scene.closed }),
     ...changes,

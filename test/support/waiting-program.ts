@@ -55,7 +55,7 @@ export async function programWithWaiters(store: StatewrightOptions['store'], reg
     },
   })
   onTestFinished(() => sw.close())
-  const { goal_id } = await sw.goals.start({ goal: 'By hand', plan: planOf(note('ta')) })
+  const { goalId } = await sw.goals.start({ goal: 'By hand', plan: planOf(note('ta')) })
   const waiting = await sw.runs.start({ agent: 'waiting', input: 'go' })
   const asking = await sw.runs.start({ agent: 'asking', input: 'go' })
   const busy = await sw.runs.start({ agent: 'busy', input: 'go' })
@@ -69,14 +69,14 @@ export async function programWithWaiters(store: StatewrightOptions['store'], reg
     'run.events': last(waiting.events()),
     'result of a run whose tool asks': asking.result(),
     'result of a run whose tool works': busy.result(),
-    'goals.result': sw.goals.result(goal_id),
-    'goals.watch': last(sw.goals.watch(goal_id)),
-    'runelog.follow': last(sw.runelog.follow(waiting.session_id, 0, leave.signal)),
+    'goals.result': sw.goals.result(goalId),
+    'goals.watch': last(sw.goals.watch(goalId)),
+    'runelog.follow': last(sw.runelog.follow(waiting.sessionId, 0, leave.signal)),
     'context.ask': asked.promise,
     'signal of a tool': stopped.promise,
   }
   // They read first what is there. These reads come after theirs, so that from here on they only wait.
-  for (let round = 0; round < 10; round++) await sw.goals.show(goal_id)
+  for (let round = 0; round < 10; round++) await sw.goals.show(goalId)
   return { sw, warned, waiters: Object.entries(waiters).map(([name, waiter]) => [name, kept(waiter)] as const) }
 }
 

@@ -18,18 +18,18 @@ async function misaligned() {
   const store = `sqlite:${temporaryFolder()}/world.db`
   const model = scriptedModel([together(form('Colour?'), form('Fabric?')), say('Done.')])
   const sw = await createStatewright({ store, agents: { tailor: agent({ role: 'tailor', model }) }, warn: () => {} })
-  const { session_id } = await sw.runs.start({ agent: 'tailor', input: 'go' })
+  const { sessionId } = await sw.runs.start({ agent: 'tailor', input: 'go' })
   await sw.idle()
-  const [cancelled, waiting] = (await sw.runelog.read(session_id)).flatMap((rune) =>
+  const [cancelled, waiting] = (await sw.runelog.read(sessionId)).flatMap((rune) =>
     rune.kind === 'interaction.opened' ? [{ ...rune }] : [],
   )
   const { run_id, agent_id, turn_id, call_id, execution_id = '' } = cancelled ?? {}
   const about = { run_id, agent_id, turn_id, call_id, execution_id, subject_id: execution_id }
   const move = { machine: 'contract', from: 'waiting', to: 'cancelled', trigger: 'cancel' }
   const calledOff = { kind: 'contract.moved', at: Date.now(), actor: 'human', payload: {}, ...about, ...move } as Draft
-  accepted(await writable(sw).append({ session_id, runes: [calledOff] }))
+  accepted(await writable(sw).append({ session_id: sessionId, runes: [calledOff] }))
   const ids = { cancelled: cancelled?.interaction_id ?? '', waiting: waiting?.interaction_id ?? '' }
-  return { sw, store, session_id, ids, execution_id: waiting?.execution_id }
+  return { sw, store, session_id: sessionId, ids, execution_id: waiting?.execution_id }
 }
 
 const reply = { action: 'approve', data: { choice: 'a' } }

@@ -14,7 +14,7 @@ import { secretOf, startServer } from '../support/server.ts'
 test('F-12 audit: reading neither signs nor makes a key; signing is a POST that needs admin', async () => {
   // GIVEN a store that has no key yet
   const { world, backend } = await createBackendWorld()
-  const { session_id } = await world.sw.runs.start({ agent: 'support', input: 'Go.' })
+  const { sessionId } = await world.sw.runs.start({ agent: 'support', input: 'Go.' })
   await world.sw.idle()
   let keys = 0
   const signer = () => {
@@ -22,7 +22,7 @@ test('F-12 audit: reading neither signs nor makes a key; signing is a POST that 
     return { public_key: '00', sign: () => '11' }
   }
   const server = await startServer({ ...backend, signer, publicKey: () => undefined })
-  const at = `/api/sessions/${session_id}`
+  const at = `/api/sessions/${sessionId}`
 
   // WHEN it is audited, by GET and HEAD
   const seen = await server.ask(`${at}/audit`, { token: secretOf('read') })

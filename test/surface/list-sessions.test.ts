@@ -17,12 +17,12 @@ async function crowd(store: 'memory' | 'sqlite') {
   const { sw, hand } = at.world
   for (let n = 0; n < 40; n++) {
     const name = n % 4 === 0 ? 'ill' : 'well'
-    const { session_id } = await sw.sessions.create({ agent: name })
+    const { sessionId } = await sw.sessions.create({ agent: name })
     await hand.advance(1)
     if (n % 5 === 4) continue
-    await (await sw.runs.start({ agent: name, input: 'Go.', session_id })).result()
-    if (n % 7 === 0) await sw.sessions.pause(session_id)
-    if (n % 11 === 0) await sw.sessions.close(session_id)
+    await (await sw.runs.start({ agent: name, input: 'Go.', sessionId })).result()
+    if (n % 7 === 0) await sw.sessions.pause(sessionId)
+    if (n % 11 === 0) await sw.sessions.close(sessionId)
   }
   return at
 }
@@ -41,10 +41,10 @@ describe.each(['memory', 'sqlite'] as const)('on %s', (store) => {
     await sw.idle()
     const other = async () => {
       await hand.advance(2_000)
-      const { session_id } = await sw.runs.start({ agent: 'well', input: 'Go.' })
+      const { sessionId } = await sw.runs.start({ agent: 'well', input: 'Go.' })
       await sw.idle()
       await hand.advance(2_000)
-      return session_id
+      return sessionId
     }
     const top = async () => {
       const { items } = await client.call(listSessions, { query: { limit: 10 } })
@@ -57,12 +57,12 @@ describe.each(['memory', 'sqlite'] as const)('on %s', (store) => {
       return items[0]
     }
 
-    expect(await top()).toMatchObject({ session_id: asking.session_id })
+    expect(await top()).toMatchObject({ session_id: asking.sessionId })
     const second = await other()
     expect(await top()).toMatchObject({ session_id: second })
-    await sw.runs.steer(asking.run_id, 'Another one.')
-    const steered = (await world.runes(asking.session_id)).findLast(({ kind }) => kind === 'run.requested')
-    expect(await top()).toMatchObject({ session_id: asking.session_id, updated_event_id: steered?.event_id })
+    await sw.runs.steer(asking.runId, 'Another one.')
+    const steered = (await world.runes(asking.sessionId)).findLast(({ kind }) => kind === 'run.requested')
+    expect(await top()).toMatchObject({ session_id: asking.sessionId, updated_event_id: steered?.event_id })
 
     const third = await other()
     expect(await top()).toMatchObject({ session_id: third })

@@ -21,13 +21,13 @@ async function finishedRun() {
 
 test('refused moves: a session says what its state is and which commands it takes, in words of the surface', async () => {
   const { client, run } = await finishedRun()
-  const { session_id } = run
-  const session = { params: { session_id }, body: {} }
+  const { sessionId } = run
+  const session = { params: { session_id: sessionId }, body: {} }
   const pause = () => client.call(pauseSession, session)
   const resume = () => client.call(resumeSession, session)
   const close = () => client.call(closeSession, session)
   const archive = () => client.call(archiveSession, session)
-  const is = (state: string, refuses: string) => `session ${session_id} is ${state} and refuses "${refuses}"`
+  const is = (state: string, refuses: string) => `session ${sessionId} is ${state} and refuses "${refuses}"`
 
   await expect(resume()).rejects.toThrow(
     `${is('active', 'resume')}. Runs are taken and turns are run. You can pause or close it.`,
@@ -44,8 +44,8 @@ test('refused moves: a session says what its state is and which commands it take
 
 test('refused moves: a run that is over says so to who steers it, and what to do', async () => {
   const { client, run } = await finishedRun()
-  const { run_id } = run
-  await expect(client.call(steerRun, { params: { run_id }, body: { input: 'Wait!' } })).rejects.toThrow(
-    `run ${run_id} is succeeded and refuses "steer". Finished with a result. A run has one outcome; submit a new one.`,
+  const { runId } = run
+  await expect(client.call(steerRun, { params: { run_id: runId }, body: { input: 'Wait!' } })).rejects.toThrow(
+    `run ${runId} is succeeded and refuses "steer". Finished with a result. A run has one outcome; submit a new one.`,
   )
 })

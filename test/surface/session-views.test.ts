@@ -7,9 +7,9 @@ const form = ask({ title: 'Which one?', fields: [{ name: 'choice' }] })
 
 async function aSession() {
   const { world } = await createBackendWorld({ support: supportAgent([form, say('Done.')]) })
-  const { session_id, run_id } = await world.sw.runs.start({ agent: 'support', input: 'Go.' })
+  const { sessionId, runId } = await world.sw.runs.start({ agent: 'support', input: 'Go.' })
   await world.sw.idle()
-  return { world, session_id, run_id, runelog: world.sw.runelog }
+  return { world, session_id: sessionId, run_id: runId, runelog: world.sw.runelog }
 }
 
 test('session views: a look includes what was recorded before it; an exclusive store is read only for what is new', async () => {

@@ -16,10 +16,10 @@ async function open() {
   const one = () => agent({ role: 'worker', model: scriptedModel([say('Done.')]) })
   const world = await createWorld({ agents: { first: one(), second: one() } })
   const { sw, hand } = world
-  const { session_id, run_id, result } = await sw.runs.start({ agent: 'first', input: 'go' })
+  const { sessionId, runId, result } = await sw.runs.start({ agent: 'first', input: 'go' })
   await result()
-  const { agent_id } = await sw.agents.spawn(session_id, 'second')
-  const other = await sw.runs.start({ agent: 'second', agent_id, session_id, input: 'go' })
+  const { agentId } = await sw.agents.spawn(sessionId, 'second')
+  const other = await sw.runs.start({ agent: 'second', agentId, sessionId, input: 'go' })
   await other.result()
   await sw.idle()
   const server = await startServer(backendOf(sw, keyOf('memory:'), hand.clock.now))
@@ -27,7 +27,13 @@ async function open() {
     await server.close()
     await world.end()
   })
-  return { sw, ask: server.ask, session_id, agent_id, agents: { [run_id]: 'first', [other.run_id]: 'second' } }
+  return {
+    sw,
+    ask: server.ask,
+    session_id: sessionId,
+    agent_id: agentId,
+    agents: { [runId]: 'first', [other.runId]: 'second' },
+  }
 }
 
 test('F-38 list of runs: each item names the agent of its run, as the run itself does', async () => {
@@ -42,20 +48,24 @@ test('F-38 graph and memory: an agent or event that the session does not have is
   const last = (await sw.runelog.head(session_id))?.event_id ?? 0
   const missing = { code: 'not_found' }
   for (const unknown of ['agt_none', session_id]) {
-    await expect(sw.sessions.graphState(session_id, { agent_id: unknown })).rejects.toMatchObject(missing)
-    await expect(sw.sessions.memory(session_id, { agent_id: unknown })).rejects.toMatchObject(missing)
+    await expect(sw.sessions.graphState(session_id, { agentId: unknown })).rejects.toMatchObject(missing)
+    await expect(sw.sessions.memory(session_id, { agentId: unknown })).rejects.toMatchObject(missing)
     for (const view of ['graph', 'memory'])
       expect((await ask(`/api/sessions/${session_id}/${view}?agent_id=${unknown}`)).status, view).toBe(404)
   }
-  await expect(sw.sessions.graphState(session_id, { at_event_id: last + 1 })).rejects.toMatchObject(missing)
+  await expect(sw.sessions.graphState(session_id, { atEventId: last + 1 })).rejects.toMatchObject(missing)
   expect((await ask(`/api/sessions/${session_id}/graph?at=${last + 1}`)).status).toBe(404)
   for (const at_event_id of [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
-    await expect(sw.sessions.graphState(session_id, { at_event_id })).rejects.toMatchObject({ code: 'bad_request' })
+    await expect(sw.sessions.graphState(session_id, { atEventId: at_event_id })).rejects.toMatchObject({
+      code: 'bad_request',
+    })
     expect((await ask(`/api/sessions/${session_id}/graph?at=${at_event_id}`)).status).toBe(422)
   }
   for (const at_event_id of [0, 1, last])
-    expect(await sw.sessions.graphState(session_id, { at_event_id, agent_id })).toMatchObject({ session_id })
-  expect(await sw.sessions.memory(session_id, { agent_id })).toEqual([])
+    expect(await sw.sessions.graphState(session_id, { atEventId: at_event_id, agentId: agent_id })).toMatchObject({
+      session_id,
+    })
+  expect(await sw.sessions.memory(session_id, { agentId: agent_id })).toEqual([])
 })
 
 const forms = [
@@ -79,15 +89,15 @@ test.each(forms)(
       const world = await createWorld({
         agents: { asker: agent({ role: 'asker', model: scriptedModel(script), tools: [asks] }) },
       })
-      const { session_id, run_id } = await world.sw.runs.start({ agent: 'asker', input: 'go' })
-      await world.until(session_id, (rune) => rune.kind === 'interaction.opened')
+      const { sessionId, runId } = await world.sw.runs.start({ agent: 'asker', input: 'go' })
+      await world.until(sessionId, (rune) => rune.kind === 'interaction.opened')
       const server = await startServer(backendOf(world.sw, keyOf('memory:'), world.hand.clock.now))
       onTestFinished(async () => {
         await server.close()
         await world.end()
       })
       const questions = async () => {
-        const { items } = (await server.ask(`/api/runs/${run_id}/events/history`)).json
+        const { items } = (await server.ask(`/api/runs/${runId}/events/history`)).json
         const found = items.filter(({ type }: { type: string }) => type === 'user.input.required')
         return found.length > 0 ? found : undefined
       }

@@ -24,7 +24,7 @@ tool({ name: 'orders.look', run: () => null })
 void createStatewright({ agents: {} })
 
 export const results = (result: RunResult, clock: TestClock) => {
-  holds<Same<typeof result.run_id, string>>()
+  holds<Same<typeof result.runId, string>>()
   holds<Same<typeof result.status, RunStatus>>()
   holds<Same<ReturnType<typeof clock.advance>, Promise<void>>>()
 }
@@ -38,7 +38,7 @@ export const refused = (error: unknown) => {
 
 export const grouped = async (sw: Statewright) => {
   const run = await sw.runs.start({ agent: 'support', input: 'Go.' })
-  holds<Same<typeof run.is_repeated, boolean>>()
+  holds<Same<typeof run.isRepeated, boolean>>()
   // @ts-expect-error The log of a Statewright is read, never written.
   void sw.runelog.append
   // @ts-expect-error An outcome is one of three.

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import { budget } from '../../runes/kinds/work.ts'
+import { asOptions, budgetOptions } from '../../runtime/options.ts'
 import { closedObject } from '../../runtime/shape-problems.ts'
 
 /** What a goal may spend, everyone who works for it included. Time counts from the moment it was set. */
@@ -41,6 +42,18 @@ export const goalConfig = closedObject({
   facts: jsonValue.optional(),
   memory: jsonValue.optional(),
 })
+
+const { budget: _total, task_budget: _each, ...fields } = goalConfig.shape
+
+/** The same, as a developer writes it. */
+export const goalOptions = closedObject({
+  ...asOptions(fields),
+  budget: closedObject(asOptions(goalBudget.shape)).prefault({}),
+  taskBudget: budgetOptions.nullable().default(null),
+})
+
+/** How a goal goes on. */
+export interface GoalOptions extends z.input<typeof goalOptions> {}
 
 /** The config of a goal, with its defaults filled in. */
 export type GoalConfig = z.output<typeof goalConfig>

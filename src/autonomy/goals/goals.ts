@@ -13,6 +13,7 @@ import { createBatch } from '../../runtime/batch.ts'
 import { reply } from '../../runtime/commands/reply.ts'
 import { attempt } from '../../runtime/decide-and-append.ts'
 import { once } from '../../runtime/once.ts'
+import { asOptions, asRecord } from '../../runtime/options.ts'
 import { onItsOwn } from '../../runtime/scopes.ts'
 import type { AbandonedRun } from '../../runtime/store.ts'
 import { decide } from './decide.ts'
@@ -32,8 +33,8 @@ interface Decision {
    */
   readonly task?: string
   readonly reason?: string
-  readonly replied_by?: string
-  readonly idempotency_key?: string
+  readonly repliedBy?: string
+  readonly idempotencyKey?: string
 }
 
 interface Rejection extends Decision {
@@ -45,26 +46,26 @@ interface Rejection extends Decision {
 export interface Goals {
   /** Records a goal and begins to work on it. */
   start(submission: GoalSubmission): Promise<GoalSet>
-  show(goal_id: string): Promise<GoalReport>
+  show(goalId: string): Promise<GoalReport>
   /** Those that are under way first, and of these the newest. */
   list(): Promise<readonly GoalReport[]>
   /** Lets a judged plan start; with a task it passes that review, or says that that condition holds. */
-  approve(goal_id: string, decision?: Decision): Promise<void>
+  approve(goalId: string, decision?: Decision): Promise<void>
   /**
    * Rejects a plan, or refuses a review. Of a goal that is blocked and asks for no review it says that what it waits for
    * will not come. Refused with `goal_not_waiting`, which names them, if several reviews are open and none is named.
    */
-  reject(goal_id: string, rejection?: Rejection): Promise<void>
+  reject(goalId: string, rejection?: Rejection): Promise<void>
   /** Ends it and everything that is under way for it. False: it was over before. */
-  cancel(goal_id: string, reason?: string): Promise<boolean>
+  cancel(goalId: string, reason?: string): Promise<boolean>
   /** How it stands now, and after each change, until it is over or this process closes. */
-  watch(goal_id: string, signal?: AbortSignal): AsyncIterable<GoalReport>
+  watch(goalId: string, signal?: AbortSignal): AsyncIterable<GoalReport>
   /**
    * Resolves when it is over. Refused with `session_suspended` if its session is suspended and nothing of the goal is
    * under way any more: bring the session back, then ask again. Refused with `stopped_waiting` if this process closes
    * before that, and with `store_poisoned` if the store fails.
    */
-  result(goal_id: string): Promise<GoalReport>
+  result(goalId: string): Promise<GoalReport>
 }
 
 interface GoalLoop extends Goals {
@@ -165,8 +166,8 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
    * The one question that is meant: the named one, else the plan. A rejection that names nothing means the only review
    * that is open. An approval does not, or the same request, sent again, would pass a review that no person has looked at.
    */
-  function questionOf(state: SessionState, goal: GoalView, { task, idempotency_key }: Decision, asked: string): string {
-    const said = answeredWith(state, goal, idempotency_key)
+  function questionOf(state: SessionState, goal: GoalView, { task, idempotencyKey }: Decision, asked: string): string {
+    const said = answeredWith(state, goal, idempotencyKey)
     if (said !== undefined) return said
     const reviews = reviewsOf(state, goal)
     const named = (task_id: string | null) =>
@@ -195,12 +196,9 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
   }
 
   async function say(interaction_id: string, decision: 'approve' | 'deny', given: Decision) {
-    const { reason, replied_by, idempotency_key } = given
-    await reply(engine, interaction_id, {
-      reply: { decision, ...(reason === undefined ? {} : { reason }) },
-      ...(replied_by === undefined ? {} : { replied_by }),
-      ...(idempotency_key === undefined ? {} : { idempotency_key }),
-    })
+    const { reason, repliedBy, idempotencyKey } = given
+    const answer = { decision, ...(reason === undefined ? {} : { reason }) }
+    await reply(engine, interaction_id, { reply: answer, ...asRecord({ repliedBy, idempotencyKey }) })
   }
 
   async function stopBy(goal_id: string, cause: GoalStop, reason: string): Promise<boolean> {
@@ -270,9 +268,9 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
   return {
     async start(submission) {
       const set = await setGoal(engine, submission)
-      assignment?.add({ session_id: set.session_id, goal_id: set.goal_id })
+      assignment?.add(set)
       drive(set.session_id, set.goal_id)
-      return set
+      return asOptions(set)
     },
     show,
     async list() {
@@ -288,10 +286,9 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
     async reject(goal_id, rejection = {}) {
       const { state, goal } = await find(goal_id)
       // With another plan in hand it is a review that is refused: the goal goes on.
-      const { task, plan, idempotency_key } = rejection
+      const { task, plan, idempotencyKey } = rejection
       const namesNothing = task === undefined && plan === undefined
-      const asksNothing =
-        reviewsOf(state, goal).length === 0 && answeredWith(state, goal, idempotency_key) === undefined
+      const asksNothing = reviewsOf(state, goal).length === 0 && answeredWith(state, goal, idempotencyKey) === undefined
       if (goal.state === 'blocked' && namesNothing && asksNothing) {
         const reason = rejection.reason ?? `What it waits for will not come: ${goal.reason}`
         await stopBy(goal_id, 'given_up', reason)

@@ -71,9 +71,9 @@ export async function judgeDraft(
     return plans.submit({
       intent: 'intent' in drafted ? drafted.intent : intentOf(drafted.draft, about, engine.sha256),
       registry,
-      session_id,
-      goal_id,
-      coordination_id,
+      sessionId: session_id,
+      goalId: goal_id,
+      coordinationId: coordination_id,
       facts,
       ...(memory === undefined ? {} : { memory }),
       ...(recovers === undefined ? {} : { recovers }),

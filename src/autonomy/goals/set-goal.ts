@@ -9,29 +9,30 @@ import { type Batch, createBatch, subject } from '../../runtime/batch.ts'
 import { prepareAgent, refuseStopped, spawn } from '../../runtime/commands/submit.ts'
 import { decideAndAppend } from '../../runtime/decide-and-append.ts'
 import type { Engine } from '../../runtime/engine.ts'
+import { asRecord, type RecordOf } from '../../runtime/options.ts'
 import { fieldProblems, problemSentence } from '../../runtime/shape-problems.ts'
-import { type GoalConfig, goalConfig } from './goal-config.ts'
+import { type GoalConfig, type GoalOptions, goalOptions } from './goal-config.ts'
 import { goalIds } from './goal-ids.ts'
 
 /** What a caller gives to set a goal. */
-export interface GoalSubmission extends Partial<Omit<GoalConfig, 'budget'>> {
+export interface GoalSubmission extends GoalOptions {
+  /** What is to be reached. */
   readonly goal: string
-  readonly budget?: Partial<GoalConfig['budget']>
   /** An existing session; without it the goal gets one of its own. */
-  readonly session_id?: string
+  readonly sessionId?: string
   /** The same goal, set again with the same key, is the same goal. */
-  readonly idempotency_key?: string
+  readonly idempotencyKey?: string
 }
 
 /** The ids of a goal that was set. */
 export interface GoalSet {
-  readonly goal_id: string
-  readonly session_id: string
+  readonly goalId: string
+  readonly sessionId: string
 }
 
 /** Records a goal. Planning begins when someone drives it. */
-export async function setGoal(engine: Engine, submission: GoalSubmission): Promise<GoalSet> {
-  const { goal, session_id, idempotency_key, ...rest } = submission
+export async function setGoal(engine: Engine, submission: GoalSubmission): Promise<RecordOf<GoalSet>> {
+  const { goal, sessionId: session_id, idempotencyKey: idempotency_key, ...rest } = submission
   const config = checked(goal, rest)
   const goal_id =
     idempotency_key === undefined ? engine.ids.next('goal') : hashedId('goal', [idempotency_key], engine.sha256)
@@ -89,7 +90,7 @@ async function setBefore(
   engine: Engine,
   { goal_id, goal, config }: { readonly goal_id: string; readonly goal: string; readonly config: GoalConfig },
   idempotency_key: string | undefined,
-): Promise<GoalSet | undefined> {
+): Promise<RecordOf<GoalSet> | undefined> {
   const row = idempotency_key === undefined ? undefined : await engine.runelog.row(subjects, goal_id)
   if (idempotency_key === undefined || row === undefined) return undefined
   const { session_id } = row.value
@@ -113,12 +114,13 @@ const refused = (goal: string, problem: string) =>
 function checked(goal: string, given: object): GoalConfig {
   if (typeof goal !== 'string' || goal.trim() === '')
     throw refused(goal, 'It says nothing; describe what is to be reached.')
-  const read = goalConfig.safeParse(given)
+  const read = goalOptions.safeParse(given)
   if (!read.success) throw refused(goal, `${problemSentence(fieldProblems(read.error))}.`)
-  const { planner, plan, mode, auto = mode === 'auto' } = read.data
+  const config: GoalConfig = asRecord(read.data)
+  const { planner, plan, mode, auto = mode === 'auto' } = config
   if (planner === null && plan === null)
     throw refused(goal, 'It has neither a plan nor a planner; give one of the two.')
-  return { ...read.data, auto }
+  return { ...config, auto }
 }
 
 function refuseStrangers({ agents }: Engine, goal: string, { planner, critic, per_agent }: GoalConfig) {
@@ -127,5 +129,6 @@ function refuseStrangers({ agents }: Engine, goal: string, { planner, critic, pe
     if (name !== null && !agents.has(name))
       throw refused(goal, `Its ${role} is ${name}, which is not configured; there is ${known}.`)
   for (const name of Object.keys(per_agent))
-    if (!agents.has(name)) throw refused(goal, `per_agent names ${name}, which is not configured; there is ${known}.`)
+    if (!agents.has(name))
+      throw refused(goal, `Its limit per agent names ${name}, which is not configured; there is ${known}.`)
 }

@@ -15,6 +15,7 @@ import type { SessionState } from '../../observation/session-state.ts'
 import { mergedRows, readWhole } from '../../runelog/queries.ts'
 import { reply } from '../../runtime/commands/reply.ts'
 import type { Beside } from '../../runtime/engine.ts'
+import { asRecord, type RecordOf } from '../../runtime/options.ts'
 import { readThrown } from '../../runtime/thrown.ts'
 import { coordinations } from './coordinations.ts'
 import { drive, whyMoot } from './drive.ts'
@@ -190,14 +191,14 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
 }
 
 /** A copy of what was answered, within limits. Who answered, and under which key, is checked where it is recorded. */
-function readAnswer(given: PlanAnswer): PlanAnswer & { readonly choices: Choices } {
+function readAnswer(given: PlanAnswer): RecordOf<PlanAnswer> & { readonly choices: Choices } {
   if (typeof given !== 'object' || given === null)
-    throw faults.input_unfit({ what: 'An answer', problem: 'It is not an object with an answer_pack or choices.' })
-  const { answer_pack, choices = {}, ...who } = pick(given, ['answer_pack', 'choices', 'replied_by', 'idempotency_key'])
+    throw faults.input_unfit({ what: 'An answer', problem: 'It is not an object with an answerPack or choices.' })
+  const { answerPack, choices = {}, ...who } = pick(given, ['answerPack', 'choices', 'repliedBy', 'idempotencyKey'])
   const at = { of: 'plans.answer', name: 'choices' }
   return {
-    ...who,
-    ...(answer_pack === undefined ? {} : { answer_pack: plainJson('answer pack', answer_pack) }),
+    ...asRecord(who),
+    ...(answerPack === undefined ? {} : { answer_pack: plainJson('answer pack', answerPack) }),
     choices: readArgument(at, choices, choicesShape) as Choices,
   }
 }

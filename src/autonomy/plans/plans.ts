@@ -20,20 +20,20 @@ export interface Plans {
    */
   submit(submission: PlanSubmission): Promise<PlanView>
   /** Answers the questions that a coordination has open, and works on until it is at rest again. */
-  answer(coordination_id: string, given: PlanAnswer): Promise<PlanView>
-  show(coordination_id: string): Promise<PlanView>
+  answer(coordinationId: string, given: PlanAnswer): Promise<PlanView>
+  show(coordinationId: string): Promise<PlanView>
   /** Newest first. */
   list(query?: PlanQuery): Promise<readonly PlanRow[]>
   /** Resolves when the coordination is at rest, in whichever process it runs. */
-  rest(coordination_id: string): Promise<PlanView>
+  rest(coordinationId: string): Promise<PlanView>
   /** What an ended coordination left behind, by file name. Refused while it has not ended. */
-  files(coordination_id: string): Promise<FrozenFiles>
+  files(coordinationId: string): Promise<FrozenFiles>
   /** Everything it has made so far, by name: `execution_graph`, `rule_decisions_1`, … */
-  documents(coordination_id: string): Promise<PlanDocuments>
+  documents(coordinationId: string): Promise<PlanDocuments>
   /** Checks what it left behind, byte by byte. Nothing is wrong if nothing comes back. */
-  verify(coordination_id: string): Promise<readonly PlanProblem[]>
+  verify(coordinationId: string): Promise<readonly PlanProblem[]>
   /** What a new coordination names to take the place of this one. Refused while this one has not ended. */
-  recovery(coordination_id: string): Promise<Recovers>
+  recovery(coordinationId: string): Promise<Recovers>
   /** Takes up every coordination that the last process left in the middle of its work. */
   resumeAll(): Promise<void>
   /** Resolves when nothing is worked on. */
@@ -57,23 +57,23 @@ export interface PlanSubmission {
   /** The coordination that this one takes the place of. */
   readonly recovers?: Recovers
   /** A session that exists; without it the plan gets one of its own. */
-  readonly session_id?: string
+  readonly sessionId?: string
   /** The goal that wants this plan. */
-  readonly goal_id?: string
+  readonly goalId?: string
   /** Chosen by the caller, so that the same submission, sent again, is the same coordination. */
-  readonly coordination_id?: string
+  readonly coordinationId?: string
   /** How long each pack of questions stays open before the defaults stand. Without it, for ever. */
-  readonly answer_timeout_ms?: number
+  readonly answerTimeoutMs?: number
 }
 
 /** Answers to the open questions of a plan. */
 export interface PlanAnswer {
   /** The whole pack; without it, `choices`. */
-  readonly answer_pack?: Json
+  readonly answerPack?: Json
   /** By key or id of a question: one of its values, `{ text }` or `{ data }`. What is not named is left to its default. */
   readonly choices?: Choices
-  readonly replied_by?: string
-  readonly idempotency_key?: string
+  readonly repliedBy?: string
+  readonly idempotencyKey?: string
 }
 
 /** Which plans to list. */

@@ -10,6 +10,7 @@ import { type Batch, createBatch, subject } from '../../runtime/batch.ts'
 import { refuseOver } from '../../runtime/commands/submit.ts'
 import { decideAndAppend } from '../../runtime/decide-and-append.ts'
 import type { Engine } from '../../runtime/engine.ts'
+import { asRecord } from '../../runtime/options.ts'
 import type { PlanSubmission } from './plans.ts'
 import type { PlanPorts } from './ports.ts'
 import { inputOf, recordedIn } from './recorded.ts'
@@ -19,8 +20,8 @@ import { type Given, givenIn, readSubmission, takenIn } from './submission.ts'
 export async function receive(ports: PlanPorts, core: CorePorts, submission: PlanSubmission): Promise<string> {
   const engine = ports.engine()
   const given = givenIn(submission, core)
-  const names = ['session_id', 'goal_id', 'coordination_id', 'answer_timeout_ms'] as const
-  const { session_id, goal_id, coordination_id: named, answer_timeout_ms } = pick(submission, names)
+  const names = ['sessionId', 'goalId', 'coordinationId', 'answerTimeoutMs'] as const
+  const { session_id, goal_id, coordination_id: named, answer_timeout_ms } = asRecord(pick(submission, names))
   const isSentAgain = async () => named !== undefined && wasReceived(engine, named, given)
   if (named !== undefined && (await isSentAgain())) return named
   const timeout = answer_timeout_ms === undefined ? {} : { answer_timeout_ms }

@@ -8,6 +8,7 @@ import { faults } from '../../faults/catalogue.ts'
 import { asJson, type Json } from '../../kernel/json.ts'
 import type { Redactor } from '../../runelog/redactor.ts'
 import type { Payload } from '../../runes/kinds.ts'
+import type { RecordOf } from '../../runtime/options.ts'
 import type { PlanSubmission } from './plans.ts'
 import { readBack } from './recorded.ts'
 
@@ -22,7 +23,7 @@ export interface Defaults {
  * Secrets are taken out before it sees them, since what it saw is on record.
  */
 export async function readSubmission(
-  { answer_timeout_ms, ...given }: Given & Pick<PlanSubmission, 'answer_timeout_ms'>,
+  { answer_timeout_ms, ...given }: Given & Pick<RecordOf<PlanSubmission>, 'answer_timeout_ms'>,
   defaults: Defaults,
   ports: Ports,
   redactor: Redactor,

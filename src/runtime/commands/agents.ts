@@ -1,8 +1,9 @@
 import { faults } from '../../faults/catalogue.ts'
-import type { Budget, SessionState } from '../../observation/session-state.ts'
+import type { SessionState } from '../../observation/session-state.ts'
 import { type Batch, createBatch, subject } from '../batch.ts'
 import { attempt } from '../decide-and-append.ts'
 import type { Engine } from '../engine.ts'
+import type { BudgetOptions, RecordOf } from '../options.ts'
 import { failOrphans } from '../recovery/recover.ts'
 import { cancelNow } from './session.ts'
 import { prepareAgent, refuseOver, spawn } from './submit.ts'
@@ -10,9 +11,9 @@ import { prepareAgent, refuseOver, spawn } from './submit.ts'
 /** Options of a spawned agent. */
 export interface Spawn {
   /** The agent that the new one works for; it ends with it and draws on its budget. */
-  readonly parent_id?: string
+  readonly parentId?: string
   /** Instead of the one that the agent is declared with. */
-  readonly budget?: Budget
+  readonly budget?: BudgetOptions
 }
 
 /** Another agent joins a session. What keeps it from being set up is recorded, too. */
@@ -20,7 +21,7 @@ export async function spawnAgent(
   engine: Engine,
   session_id: string,
   name: string,
-  { parent_id, budget }: Spawn = {},
+  { parent_id, budget }: RecordOf<Spawn> = {},
 ): Promise<{ readonly agent_id: string }> {
   const problem = await prepareAgent(engine, name)
   const agent_id = await attempt(engine, session_id, (state) => {

@@ -1,25 +1,18 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { SessionState } from '../../machines/session.ts'
-import { createGraph } from '../../observation/graph-state.ts'
+import { createGraph, type GraphOf } from '../../observation/graph-state.ts'
 import { type SessionRow, sessions } from '../../runelog/models.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import { inSlices, othersTurn, sliceRunes } from '../../runelog/slices.ts'
 import type { GraphState } from '../../wire/contract.ts'
+import type { RecordOf } from '../options.ts'
 import { refuseUnknownAgent } from './submit.ts'
-
-/** Which part of a session to show, and as of when. */
-export interface GraphOf {
-  /** Only what belongs to this agent; without it all contracts, and the dialogue of the root agent. */
-  readonly agent_id?: string
-  /** After this event; without it, after the last one. */
-  readonly at_event_id?: number
-}
 
 /** Reads the log of a session in slices, so that others get their turn. Refused if there is no such session, agent or event. */
 export async function readGraph(
   runelog: Pick<Runelog, 'head' | 'read' | 'row'>,
   session_id: string,
-  { agent_id, at_event_id }: GraphOf = {},
+  { agent_id, at_event_id }: RecordOf<GraphOf> = {},
 ): Promise<GraphState> {
   const head = await runelog.head(session_id)
   if (head === undefined) throw faults.not_found({ what: 'session', id: session_id })
@@ -28,12 +21,12 @@ export async function readGraph(
     const problem = 'It is not the id of an event: 0, 1, 2 and so on.'
     throw faults.bad_request({
       operation: 'graphState',
-      problems: [{ in: 'options', pointer: '/at_event_id', problem }],
+      problems: [{ in: 'options', pointer: '/atEventId', problem }],
     })
   }
   if (last > head.event_id) throw faults.not_found({ what: 'event', id: `${last} of ${session_id}` })
   await refuseUnknownAgent(runelog, session_id, agent_id)
-  const growing = createGraph({ agent_id })
+  const growing = createGraph(agent_id)
   for (let after = 0; after < last; after += sliceRunes) {
     for (const rune of await runelog.read(session_id, { after, limit: Math.min(sliceRunes, last - after) }))
       growing.fold(rune)

@@ -17,6 +17,7 @@ import { type Batch, createBatch, subject } from '../batch.ts'
 import { attempt, type Decision } from '../decide-and-append.ts'
 import { checkAnswer, readEcsRequest } from '../ecs/request.ts'
 import type { Engine } from '../engine.ts'
+import type { OptionsOf, RecordOf } from '../options.ts'
 import { expire, takeUp } from '../recovery/recover.ts'
 import { settledDidNot, settledHappened } from '../run/calls.ts'
 import { obstacleToDidNot, readSettlement, sayObstacle } from '../run/closing.ts'
@@ -27,11 +28,11 @@ import { type Alignment, align, look, notWaiting } from './alignment.ts'
 /** What goes with every reply. */
 export interface ReplyOptions {
   /** The name of the person. Default: `human`. */
-  readonly replied_by?: string
+  readonly repliedBy?: string
   /** The same reply with the same key, sent again, is accepted again and does nothing more. */
-  readonly idempotency_key?: string
+  readonly idempotencyKey?: string
   /** The contracts that a checkpoint expects to be waiting. Without it, those whose question the record has as open. */
-  readonly expected_waiting?: readonly string[]
+  readonly expectedWaiting?: readonly string[]
 }
 
 /** A reply to a question, in the form in which it is recorded. */
@@ -41,16 +42,20 @@ export interface Reply extends ReplyOptions {
 }
 
 /** What a reply brought about. */
-export interface Replied extends Pick<Alignment, 'snapshot' | 'is_aligned'> {
-  readonly interaction_id: string
-  readonly session_id: string
-  readonly run_id: string | null
+export interface Replied extends OptionsOf<Pick<Alignment, 'snapshot' | 'is_aligned'>> {
+  readonly interactionId: string
+  readonly sessionId: string
+  readonly runId: string | null
   /** It had been accepted before. */
-  readonly is_repeated: boolean
+  readonly isRepeated: boolean
 }
 
 /** An answer reaches exactly the question it was given for; of several, one wins and the others are told who did. */
-export async function reply(engine: Engine, interaction_id: string, given: Reply): Promise<Replied> {
+export async function reply(
+  engine: Engine,
+  interaction_id: string,
+  given: RecordOf<Reply>,
+): Promise<RecordOf<Replied>> {
   const { session_id } = await subjectOf(engine.runelog, 'interaction', interaction_id)
   // A plan may wait in a store without a process, where no timer says that its time is over.
   const asked = (await engine.sessions.load(session_id)).interactions.get(interaction_id)
@@ -65,8 +70,8 @@ async function decide(
   engine: Engine,
   state: SessionState,
   interaction_id: string,
-  given: Reply,
-): Promise<Decision<Replied>> {
+  given: RecordOf<Reply>,
+): Promise<Decision<RecordOf<Replied>>> {
   // It may be open in the log and not be known here yet.
   if (!state.interactions.has(interaction_id)) await engine.sessions.refresh(state)
   const question = state.interactions.get(interaction_id)
@@ -166,8 +171,8 @@ async function closed(
   engine: Engine,
   state: SessionState,
   interaction_id: string,
-  given: Reply,
-): Promise<Decision<Replied>> {
+  given: RecordOf<Reply>,
+): Promise<Decision<RecordOf<Replied>>> {
   const runes = await runesOf(engine.runelog, interaction_id)
   const ended = runes.find((rune) => rune.kind !== 'interaction.opened')
   if (ended?.kind === 'interaction.answered') {
@@ -262,7 +267,7 @@ export interface Resumed extends Replied {
  * Resumes one contract with what a person answered: it is the reply to the
  * question that the contract waits for, addressed by the contract.
  */
-export async function resume(engine: Engine, execution_id: string, given: Reply): Promise<Resumed> {
+export async function resume(engine: Engine, execution_id: string, given: RecordOf<Reply>): Promise<RecordOf<Resumed>> {
   const { session_id } = await subjectOf(engine.runelog, 'contract', execution_id)
   const state = await engine.sessions.load(session_id)
   const call = [...state.calls.values()].find((c) => c.execution_id === execution_id)

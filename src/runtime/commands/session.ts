@@ -9,13 +9,14 @@ import { type Batch, createBatch, subject } from '../batch.ts'
 import { attempt } from '../decide-and-append.ts'
 import type { Engine } from '../engine.ts'
 import { once } from '../once.ts'
+import type { RecordOf } from '../options.ts'
 import { closeCalls, settlementQuestion, type Why, withdrawQuestions } from '../run/closing.ts'
 import { named, recording } from '../scopes.ts'
 import { refuseMissing } from './submit.ts'
 
 /** What stopping a run did. */
 export interface Stopped {
-  readonly run_id: string
+  readonly runId: string
   readonly status: string
   /** False: it was over before. */
   readonly accepted: boolean
@@ -30,8 +31,8 @@ export function stop(
   { session_id, run_id }: { readonly session_id: string; readonly run_id: string },
   request: 'cancel' | 'interrupt',
   reason: string,
-): Promise<Stopped> {
-  return attempt<Stopped>(engine, session_id, (state) => {
+): Promise<RecordOf<Stopped>> {
+  return attempt<RecordOf<Stopped>>(engine, session_id, (state) => {
     const run = runOf(state, run_id)
     if (isTerminal(runMachine, run.status)) return { answer: () => ({ run_id, status: run.status, accepted: false }) }
     const batch = createBatch(state, engine.clock.now())
@@ -42,10 +43,10 @@ export function stop(
 }
 
 /** New input for a run: the turn in flight ends at a safe boundary and the next one begins with it. */
-export function steer(engine: Engine, session_id: string, run_id: string, input: Json): Promise<Stopped> {
+export function steer(engine: Engine, session_id: string, run_id: string, input: Json): Promise<RecordOf<Stopped>> {
   // A turn without input goes on with what is there: it would never use this up.
   refuseMissing('A steer', input)
-  return attempt<Stopped>(engine, session_id, (state) => {
+  return attempt<RecordOf<Stopped>>(engine, session_id, (state) => {
     const run = runOf(state, run_id)
     if (isTerminal(runMachine, run.status))
       throw faults.transition_refused({

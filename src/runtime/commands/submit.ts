@@ -13,6 +13,7 @@ import type { Actor, Visibility } from '../../runes/rune.ts'
 import { type Batch, createBatch, type RunIds, subject } from '../batch.ts'
 import { attempt } from '../decide-and-append.ts'
 import type { Engine } from '../engine.ts'
+import type { BudgetOptions, RecordOf } from '../options.ts'
 import { readThrown, stacksOf } from '../thrown.ts'
 
 /** A job for an agent. */
@@ -20,42 +21,42 @@ export interface Submission {
   /** The name of a configured agent. */
   readonly agent: string
   /** One certain agent of that name, where a session has several. */
-  readonly agent_id?: string
+  readonly agentId?: string
   /** A text or other JSON, which the agent gets as its next message. */
   readonly input: Json
   /** Whether the run may ask people (the default), or decides by policy and defaults. */
   readonly mode?: 'interactive' | 'auto'
   /** Wait for a reply however long that takes (the default), or let a deadline decide. */
-  readonly interactive_require_user_reply?: boolean
+  readonly interactiveRequireUserReply?: boolean
   /** The budget of the run. */
-  readonly budget?: Budget
+  readonly budget?: BudgetOptions
   /** An existing session; without it a new one is created. */
-  readonly session_id?: string
+  readonly sessionId?: string
   /** The budget of a new session. */
-  readonly session_budget?: Budget
+  readonly sessionBudget?: BudgetOptions
   /** The same submission with the same key, sent again, is the same run, whatever happened in between. */
-  readonly idempotency_key?: string
+  readonly idempotencyKey?: string
 }
 
 /** The run that a submission began, or found. */
 export interface Submitted {
-  readonly session_id: string
-  readonly run_id: string
+  readonly sessionId: string
+  readonly runId: string
   /** It had been submitted before. */
-  readonly is_repeated: boolean
+  readonly isRepeated: boolean
 }
 
 /** What a session begins with. */
-export interface NewSession extends Pick<Submission, 'agent' | 'session_budget' | 'idempotency_key'> {
+export interface NewSession extends Pick<Submission, 'agent' | 'sessionBudget' | 'idempotencyKey'> {
   /** What people call it; without it, what the first message begins with. */
   readonly title?: string
 }
 
 /** The session that was created, or found by its key. */
-export type CreatedSession = Pick<Submitted, 'session_id' | 'is_repeated'>
+export type CreatedSession = Pick<Submitted, 'sessionId' | 'isRepeated'>
 
 /** Queues a run. The first message of a session activates it. */
-export async function submit(engine: Engine, given: Submission): Promise<Submitted> {
+export async function submit(engine: Engine, given: RecordOf<Submission>): Promise<RecordOf<Submitted>> {
   const what = 'A submission'
   const { agent, session_id } = given
   if (!engine.agents.has(agent)) throw faults.not_found({ what: 'agent', id: agent, known: [...engine.agents.keys()] })
@@ -101,12 +102,20 @@ export async function submit(engine: Engine, given: Submission): Promise<Submitt
 }
 
 /** A key names what it makes, so that a repeated request finds it, also after a crash. */
-function nameOf(engine: Engine, prefix: 'run' | 'ses', { idempotency_key: key }: Pick<Submission, 'idempotency_key'>) {
+function nameOf(
+  engine: Engine,
+  prefix: 'run' | 'ses',
+  { idempotency_key: key }: Pick<RecordOf<Submission>, 'idempotency_key'>,
+) {
   return key === undefined ? engine.ids.next(prefix) : hashedId(prefix, [key], engine.sha256)
 }
 
 /** The run that this submission made before; refused if the key made another one. */
-async function repeatedRun(engine: Engine, run_id: string, given: Submission): Promise<Submitted | undefined> {
+async function repeatedRun(
+  engine: Engine,
+  run_id: string,
+  given: RecordOf<Submission>,
+): Promise<RecordOf<Submitted> | undefined> {
   const { idempotency_key } = given
   const subject = idempotency_key === undefined ? undefined : await engine.runelog.row(subjects, run_id)
   if (idempotency_key === undefined || subject === undefined) return undefined
@@ -123,7 +132,10 @@ async function repeatedRun(engine: Engine, run_id: string, given: Submission): P
   return { session_id, run_id, is_repeated: true }
 }
 
-function isSame(recorded: Omit<Submission, 'budget'> & { budget?: Budget | null }, given: Submission) {
+function isSame(
+  recorded: Omit<RecordOf<Submission>, 'budget'> & { budget?: Budget | null },
+  given: RecordOf<Submission>,
+) {
   const said = ({
     agent,
     input,
@@ -160,9 +172,9 @@ export function refuseStopped(state: SessionState) {
 /** A session begins with its root agent ready; with a message, it is active at once. */
 export async function createSession(
   engine: Engine,
-  { agent, session_budget, title, ...message }: NewSession & Partial<Submission>,
+  { agent, session_budget, title, ...message }: RecordOf<NewSession> & Partial<RecordOf<Submission>>,
   run_id: string | null,
-): Promise<CreatedSession> {
+): Promise<RecordOf<CreatedSession>> {
   const session_id = nameOf(engine, 'ses', message)
   const config = {
     ...(session_budget === undefined ? {} : { budget: session_budget as Record<string, number> }),
@@ -216,7 +228,7 @@ function activate(batch: Batch, state: SessionState, agent_id: string) {
  * The agent that was named, or the one of that name in the session. One that is over is replaced; one that is there for
  * a single task of someone else, and leaves with it, is not given anything more.
  */
-function agentFor(state: SessionState, { agent: name, agent_id: named }: Submission): string | undefined {
+function agentFor(state: SessionState, { agent: name, agent_id: named }: RecordOf<Submission>): string | undefined {
   if (named !== undefined) {
     const at = state.subjects.get(named)?.state
     if (state.agents.get(named)?.agent !== name)
@@ -255,7 +267,7 @@ interface Behalf {
 export function openRun(
   batch: Batch,
   { run_id, agent_id }: RunIds,
-  submission: Submission,
+  submission: RecordOf<Submission>,
   { actor = 'human', parent = null, allowed_tools = null, visibility = 'public', ...concerns }: Behalf = {},
 ) {
   const { agent, input, mode = 'interactive', interactive_require_user_reply = true, budget = null } = submission

@@ -5,6 +5,7 @@ import { subjects } from '../../runelog/models.ts'
 import { inSlices } from '../../runelog/slices.ts'
 import { budget } from '../../runes/kinds/work.ts'
 import { refuseUnknownAgent } from '../../runtime/commands/submit.ts'
+import { asOptions } from '../../runtime/options.ts'
 import { count, id, pageOf } from '../../wire/common.ts'
 import { type MemoryFact, memoryFactShape } from '../../wire/contract.ts'
 import { agentShape } from '../../wire/run.ts'
@@ -37,7 +38,8 @@ export const spawnAgent = defineOperation({
   returns: z.object({ session_id: z.string(), agent_id: z.string() }),
   async run(backend, { params: { session_id }, body: { agent, ...how } }) {
     const commands = await backend.commands()
-    return { session_id, ...(await commands.agents.spawn(session_id, agent, withoutUndefined(how))) }
+    const { agentId } = await commands.agents.spawn(session_id, agent, asOptions(how))
+    return { session_id, agent_id: agentId }
   },
   /** The first rune that it brought about is of the agent. */
   async repeat({ runelog }, _asked, { session_id, event_id }) {
@@ -93,7 +95,7 @@ export const listMemory = defineOperation({
     const items: MemoryFact[] = []
     for await (const slice of inSlices(steps))
       for (const rune of slice) {
-        const fact = rune.event_id > cursor && isShown(rune) ? memoryFact(rune, { agent_id }) : undefined
+        const fact = rune.event_id > cursor && isShown(rune) ? memoryFact(rune, agent_id) : undefined
         if (fact !== undefined && items.length <= limit) items.push(fact)
       }
     const page = items.slice(0, limit)

@@ -118,7 +118,7 @@ export const getGraphState = defineLook({
       // Durations are as of the last event, so that nothing in it changes with the clock.
       revision: [event_id, agent_id].join('-'),
       async answer() {
-        const growing = createGraph({ agent_id })
+        const growing = createGraph(agent_id)
         for await (const slice of inSlices(steps))
           for (const rune of slice) if (rune.event_id <= event_id) growing.fold(rune)
         for await (const slice of inSlices(growing.contracts()))

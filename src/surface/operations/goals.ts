@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { goalConfig } from '../../autonomy/goals/goal-config.ts'
 import { type GoalReport, isAtWork, reportOf } from '../../autonomy/goals/report.ts'
-import type { GoalSubmission } from '../../autonomy/goals/set-goal.ts'
 import { faults } from '../../faults/catalogue.ts'
 import { stateNames } from '../../kernel/machine.ts'
 import { goalMachine } from '../../machines/goal.ts'
@@ -12,10 +11,11 @@ import type { RunelogReader } from '../../runelog/port.ts'
 import { subjectOf } from '../../runelog/queries.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import type { Rune } from '../../runes/rune.ts'
+import { asOptions } from '../../runtime/options.ts'
 import { id, pageOf, pageQuery } from '../../wire/common.ts'
 import { type CritiqueReport, critiqueShape, goalShape, goalState } from '../../wire/goal.ts'
 import type { Backend } from '../backend.ts'
-import { cursorAt, defineOperation, readCursor, requestKey, withoutUndefined } from '../operation.ts'
+import { cursorAt, defineOperation, readCursor, requestKey } from '../operation.ts'
 import { leftBehind } from '../summary-card.ts'
 
 /** What a goal is set with: as in the library, by the same names. */
@@ -42,9 +42,8 @@ export const startGoal = defineOperation({
   async run(backend, asked) {
     const { goals } = await backend.commands()
     const key = requestKey('start_goal', asked)
-    const submission = { ...asked.body, ...(key === undefined ? {} : { idempotency_key: key }) }
-    const { goal_id } = await goals.start(withoutUndefined(submission) as GoalSubmission)
-    return lookAt(backend, goal_id)
+    const { goalId } = await goals.start(asOptions({ ...asked.body, idempotency_key: key }))
+    return lookAt(backend, goalId)
   },
 })
 
@@ -91,7 +90,7 @@ export const approveGoal = defineOperation({
     const { goal_id } = asked.params
     const { goals } = await backend.commands()
     const idempotency_key = requestKey('approve_goal', asked)
-    await goals.approve(goal_id, withoutUndefined({ replied_by: asked.by, ...asked.body, idempotency_key }))
+    await goals.approve(goal_id, asOptions({ replied_by: asked.by, ...asked.body, idempotency_key }))
     return lookAt(backend, goal_id)
   },
   repeat: (backend, { params }) => lookAt(backend, params.goal_id),
@@ -109,7 +108,7 @@ export const rejectGoal = defineOperation({
     const { goal_id } = asked.params
     const { goals } = await backend.commands()
     const idempotency_key = requestKey('reject_goal', asked)
-    await goals.reject(goal_id, withoutUndefined({ replied_by: asked.by, ...asked.body, idempotency_key }))
+    await goals.reject(goal_id, asOptions({ replied_by: asked.by, ...asked.body, idempotency_key }))
     return lookAt(backend, goal_id)
   },
   repeat: (backend, { params }) => lookAt(backend, params.goal_id),

@@ -5,6 +5,7 @@ import { mergedRows } from '../../runelog/queries.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import { openInteractions } from '../../runtime/models/open-work.ts'
 import { summaries } from '../../runtime/models/summaries.ts'
+import { asOptions, asRecord } from '../../runtime/options.ts'
 import { pageQuery } from '../../wire/common.ts'
 import {
   expectedWaiting,
@@ -14,7 +15,7 @@ import {
   unsettledShape,
 } from '../../wire/interaction.ts'
 import { interactionCard } from '../interaction-card.ts'
-import { type Asked, allows, cursorAt, defineOperation, readCursor, withoutUndefined } from '../operation.ts'
+import { type Asked, allows, cursorAt, defineOperation, readCursor } from '../operation.ts'
 import { leftBehind } from '../summary-card.ts'
 
 const replied_by = z.string().trim().min(1).max(200).optional()
@@ -82,7 +83,7 @@ export const approve = defineOperation({
   async run(backend, asked) {
     const { inbox } = await backend.commands()
     const { digest } = asked.body
-    return inbox.approve(asked.params.interaction_id, withoutUndefined({ digest, ...signedBy(asked) }))
+    return asRecord(await inbox.approve(asked.params.interaction_id, asOptions({ digest, ...signedBy(asked) })))
   },
 })
 
@@ -98,7 +99,7 @@ export const deny = defineOperation({
   async run(backend, asked) {
     const { inbox } = await backend.commands()
     const { reason } = asked.body
-    return inbox.deny(asked.params.interaction_id, withoutUndefined({ reason, ...signedBy(asked) }))
+    return asRecord(await inbox.deny(asked.params.interaction_id, asOptions({ reason, ...signedBy(asked) })))
   },
 })
 
@@ -117,7 +118,7 @@ export const answer = defineOperation({
   key_is_recorded: true,
   async run(backend, asked) {
     const { inbox } = await backend.commands()
-    return inbox.answer(asked.params.interaction_id, asked.body.reply, withoutUndefined(signedBy(asked)))
+    return asRecord(await inbox.answer(asked.params.interaction_id, asked.body.reply, asOptions(signedBy(asked))))
   },
 })
 
@@ -140,7 +141,9 @@ export const settle = defineOperation({
     const { inbox } = await backend.commands()
     const { result, reason } = asked.body
     const outcome = asked.body.outcome === 'did_not_happen' ? 'did_not' : asked.body.outcome
-    return inbox.settle(asked.params.interaction_id, withoutUndefined({ outcome, result, reason, ...signedBy(asked) }))
+    return asRecord(
+      await inbox.settle(asked.params.interaction_id, asOptions({ outcome, result, reason, ...signedBy(asked) })),
+    )
   },
 })
 

@@ -2,9 +2,10 @@ import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { hashedId } from '../../kernel/digest.ts'
 import { jsonObject, jsonValue } from '../../runes/json-value.ts'
+import { asOptions } from '../../runtime/options.ts'
 import { id } from '../../wire/common.ts'
 import { planShape } from '../../wire/plan.ts'
-import { defineOperation, requestKey, withoutUndefined } from '../operation.ts'
+import { defineOperation, requestKey } from '../operation.ts'
 import { planCard } from './plans.ts'
 
 const choice = z.union([
@@ -36,7 +37,7 @@ export const submitPlan = defineOperation({
     const plans = await backend.plans()
     const { recovers, ...submission } = asked.body
     const key = requestKey('submit_plan', asked)
-    const given = withoutUndefined({
+    const given = asOptions({
       ...submission,
       recovers: recovers === undefined ? undefined : await plans.recovery(recovers),
       coordination_id: key === undefined ? undefined : hashedId('coord', [key], backend.sha256),
@@ -67,7 +68,7 @@ export const answerPlan = defineOperation({
       throw faults.bad_request({ operation: 'answer_plan', problems: [{ in: 'body', pointer: '', problem }] })
     }
     const idempotency_key = requestKey('answer_plan', asked)
-    const given = withoutUndefined({ answer_pack, choices, replied_by, idempotency_key })
+    const given = asOptions({ answer_pack, choices, replied_by, idempotency_key })
     return planCard(await plans.answer(coordination_id, given))
   },
   repeat: async (backend, { params }) => planCard(await (await backend.plans()).show(params.coordination_id)),

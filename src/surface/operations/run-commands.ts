@@ -2,12 +2,13 @@ import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import type { RecordedRequest } from '../../runelog/models.ts'
 import { jsonValue } from '../../runes/json-value.ts'
+import { asOptions, asRecord } from '../../runtime/options.ts'
 import { id } from '../../wire/common.ts'
 import { expectedWaiting, repliedShape } from '../../wire/interaction.ts'
 import { stoppedShape, submissionBody, submittedShape } from '../../wire/run.ts'
 import { runStatus } from '../../wire/session.ts'
 import type { Backend } from '../backend.ts'
-import { defineOperation, requestKey, withoutUndefined } from '../operation.ts'
+import { defineOperation, requestKey } from '../operation.ts'
 import { findRun, openQuestions } from '../session-views.ts'
 
 const why = z.strictObject({ reason: z.string().max(10_000).optional() })
@@ -23,10 +24,10 @@ export const submitRun = defineOperation({
   key_is_recorded: true,
   async run(backend, asked) {
     const commands = await backend.commands()
-    const { session_id, run_id, is_repeated } = await commands.runs.start(
-      withoutUndefined({ ...asked.body, idempotency_key: requestKey('submit_run', asked) }),
+    const { sessionId, runId, isRepeated } = await commands.runs.start(
+      asOptions({ ...asked.body, idempotency_key: requestKey('submit_run', asked) }),
     )
-    return { session_id, run_id, is_repeated }
+    return asRecord({ sessionId, runId, isRepeated })
   },
 })
 
@@ -48,12 +49,10 @@ export const replyRun = defineOperation({
     const interaction_id = body.interaction_id ?? (await onlyQuestion(backend, run_id, idempotency_key))
     if (body.interaction_id !== undefined) await refuseForeign(backend, run_id, body.interaction_id)
     const commands = await backend.commands()
-    return commands.inbox.reply(interaction_id, {
-      reply: body.reply,
-      replied_by: body.replied_by ?? by,
-      ...(body.expected_waiting !== undefined && { expected_waiting: body.expected_waiting }),
-      ...(idempotency_key !== null && { idempotency_key }),
-    })
+    const { reply, replied_by = by, expected_waiting } = body
+    const key = idempotency_key ?? undefined
+    const given = { reply, replied_by, expected_waiting, idempotency_key: key }
+    return asRecord(await commands.inbox.reply(interaction_id, asOptions(given)))
   },
 })
 
@@ -91,7 +90,8 @@ export const steerRun = defineOperation({
   summary: 'Give a run new input: its turn ends at a safe boundary, and the next one begins with it.',
   body: z.strictObject({ input: jsonValue }),
   returns: stoppedShape,
-  run: async (backend, { params, body }) => (await backend.commands()).runs.steer(params.run_id, body.input),
+  run: async (backend, { params, body }) =>
+    asRecord(await (await backend.commands()).runs.steer(params.run_id, body.input)),
   repeat: (backend, { params }, recorded) => stoppedBefore(backend, params.run_id, recorded),
 })
 
@@ -103,7 +103,8 @@ export const interruptRun = defineOperation({
   summary: 'Stop a run once the effects under way are finished.',
   body: why,
   returns: stoppedShape,
-  run: async (backend, { params, body }) => (await backend.commands()).runs.interrupt(params.run_id, body.reason),
+  run: async (backend, { params, body }) =>
+    asRecord(await (await backend.commands()).runs.interrupt(params.run_id, body.reason)),
   repeat: (backend, { params }, recorded) => stoppedBefore(backend, params.run_id, recorded),
 })
 
@@ -115,6 +116,7 @@ export const cancelRun = defineOperation({
   summary: 'Stop a run now and abort what is under way.',
   body: why,
   returns: stoppedShape,
-  run: async (backend, { params, body }) => (await backend.commands()).runs.cancel(params.run_id, body.reason),
+  run: async (backend, { params, body }) =>
+    asRecord(await (await backend.commands()).runs.cancel(params.run_id, body.reason)),
   repeat: (backend, { params }, recorded) => stoppedBefore(backend, params.run_id, recorded),
 })

@@ -3,10 +3,11 @@ import { faults } from '../../faults/catalogue.ts'
 import { sessions } from '../../runelog/models.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import { budget } from '../../runes/kinds/work.ts'
+import { asOptions, asRecord } from '../../runtime/options.ts'
 import { count, id } from '../../wire/common.ts'
 import { sessionState } from '../../wire/session.ts'
 import type { Backend } from '../backend.ts'
-import { defineOperation, requestKey, withoutUndefined } from '../operation.ts'
+import { defineOperation, requestKey } from '../operation.ts'
 
 const why = z.strictObject({ reason: z.string().max(10_000).optional() })
 const stands = z.object({ session_id: z.string(), state: sessionState })
@@ -31,10 +32,10 @@ export const sendMessage = defineOperation({
     const { session_id } = asked.params
     const agent = asked.body.agent ?? (await rootAgent(backend, session_id))
     const commands = await backend.commands()
-    const { run_id, is_repeated } = await commands.runs.start(
-      withoutUndefined({ ...asked.body, agent, session_id, idempotency_key: requestKey('send_message', asked) }),
+    const { runId, isRepeated } = await commands.runs.start(
+      asOptions({ ...asked.body, agent, session_id, idempotency_key: requestKey('send_message', asked) }),
     )
-    return { session_id, run_id, is_repeated }
+    return { session_id, ...asRecord({ runId, isRepeated }) }
   },
 })
 
@@ -81,7 +82,7 @@ export const resumeSession = defineOperation({
   async run(backend, { params: { session_id }, body }) {
     const commands = await backend.commands()
     const { budget, reset, reason } = body
-    if (budget !== undefined) await commands.sessions.replenish(session_id, budget, reason)
+    if (budget !== undefined) await commands.sessions.replenish(session_id, asOptions(budget), reason)
     else if (reset === true) await commands.sessions.reset(session_id, reason)
     else await commands.sessions.resume(session_id, reason)
     return standing(backend, session_id)

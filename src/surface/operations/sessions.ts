@@ -14,6 +14,7 @@ import { othersTurn } from '../../runelog/slices.ts'
 import { wordsOf } from '../../runelog/words.ts'
 import { budget } from '../../runes/kinds/work.ts'
 import { listings, listingTag, type Summary, sessionOfListing, summaries } from '../../runtime/models/summaries.ts'
+import { asOptions, asRecord } from '../../runtime/options.ts'
 import { type Page, pageOf, pageQuery } from '../../wire/common.ts'
 import {
   runStatus,
@@ -23,15 +24,7 @@ import {
   sessionState,
   summaryShape,
 } from '../../wire/session.ts'
-import {
-  cursorAt,
-  defineLook,
-  defineOperation,
-  type Place,
-  readCursor,
-  requestKey,
-  withoutUndefined,
-} from '../operation.ts'
+import { cursorAt, defineLook, defineOperation, type Place, readCursor, requestKey } from '../operation.ts'
 import { leftBehind, summaryCard } from '../summary-card.ts'
 
 const title = z.string().trim().min(1).max(200)
@@ -48,9 +41,9 @@ export const createSession = defineOperation({
   async run(backend, asked) {
     const { agent, title, budget } = asked.body
     const commands = await backend.commands()
-    return commands.sessions.create(
-      withoutUndefined({ agent, title, session_budget: budget, idempotency_key: requestKey('create_session', asked) }),
-    )
+    const idempotency_key = requestKey('create_session', asked)
+    const session = asOptions({ agent, title, session_budget: budget, idempotency_key })
+    return asRecord(await commands.sessions.create(session))
   },
 })
 

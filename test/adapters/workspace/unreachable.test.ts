@@ -34,7 +34,7 @@ async function told(root: string, name: string, input: Json) {
   const world = await createWorld({ agents: { worker }, policy: { mode: 'full_access' } })
   const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
   await run.result()
-  const result = (await world.runes(run.session_id)).find((rune) => rune.kind === 'tool.result')
+  const result = (await world.runes(run.sessionId)).find((rune) => rune.kind === 'tool.result')
   await world.end()
   return result?.payload
 }

@@ -32,9 +32,9 @@ const agents = Object.fromEntries(
 const sw = await createStatewright({ store: `sqlite:${path}`, agents })
 const sessions: string[] = []
 for (const name of Object.keys(agents)) {
-  const { session_id } = await sw.runs.start({ agent: name, input: 'begin' })
+  const { sessionId } = await sw.runs.start({ agent: name, input: 'begin' })
   await sw.idle()
-  sessions.push(session_id)
+  sessions.push(sessionId)
 }
 const [first = '', second = '', third = ''] = sessions
 const submitted = async (session_id: string) =>

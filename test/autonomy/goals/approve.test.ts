@@ -14,15 +14,15 @@ afterEach(() => world.end())
 
 async function start(plan: never, does: Agent = worker()) {
   world = await createWorld({ agents: { worker: does }, plans: { registry } })
-  const { goal_id } = await world.sw.goals.start({ goal: 'Write', plan })
+  const { goalId } = await world.sw.goals.start({ goal: 'Write', plan })
   await world.sw.idle()
   const { approve, show } = world.sw.goals
   const again = async (task?: string) => {
-    await approve(goal_id, task === undefined ? {} : { task })
+    await approve(goalId, task === undefined ? {} : { task })
     await world.sw.idle()
-    return show(goal_id)
+    return show(goalId)
   }
-  return { goal_id, again }
+  return { goal_id: goalId, again }
 }
 
 test('GO-06 reports: a goal that is cancelled while its plan waits has no task that is pending', async () => {
@@ -82,7 +82,7 @@ test('goal reject: the same rejection, sent again with its key, does not give up
   const form = ask({ title: 'Which?', fields: [{ name: 'which', required: true }] })
   const { goal_id, again } = await start(planOf(note('ta'), sure('tb')), worker({ ta: [form, say('done')] }))
   expect((await again()).waits_for).toHaveLength(2)
-  const rejection = { idempotency_key: 'once' }
+  const rejection = { idempotencyKey: 'once' }
   await world.sw.goals.reject(goal_id, rejection)
   await world.sw.idle()
   const after = await world.sw.goals.show(goal_id)

@@ -31,10 +31,10 @@ async function setGoal(
 ) {
   const cast = { worker: worker(), critic: critic({}), ...agents }
   world = await createWorld({ agents: cast, plans: { registry }, warn: () => {}, ...more })
-  const { goal_id, session_id } = await world.sw.goals.start(submission)
+  const { goalId, sessionId } = await world.sw.goals.start(submission)
   await world.sw.idle()
-  const report = await world.sw.goals.show(goal_id)
-  const runes = await world.runes(session_id)
+  const report = await world.sw.goals.show(goalId)
+  const runes = await world.runes(sessionId)
   const intents = runes.flatMap((rune) =>
     rune.kind === 'coordination.received'
       ? [(rune.payload.input as unknown as { readonly intent: ExecutionIntent }).intent]
@@ -95,7 +95,7 @@ describe('F-45 goals: mode, question budget and budgets bind the plan', () => {
 
   test('the question budget of a goal is that of its plan', async () => {
     const plan = { tasks: [note('ta')], open_questions: [question] } as never
-    const { intents, report } = await setGoal({ goal: 'Ask nothing', auto: true, question_budget: 0, plan })
+    const { intents, report } = await setGoal({ goal: 'Ask nothing', auto: true, questionBudget: 0, plan })
     expect(intents[0]?.interaction).toMatchObject({ mode: 'interactive', question_budget: 0 })
     expect(report.state).toBe('goal_met')
     await world.end()
@@ -106,7 +106,7 @@ describe('F-45 goals: mode, question budget and budgets bind the plan', () => {
 
   test.each([
     { budget: { tokens: 999 }, says: 'tokens 1000 of 999' },
-    { budget: { cost_usd: 1.5 }, says: 'cost_usd 2 of 1.5' },
+    { budget: { costUsd: 1.5 }, says: 'cost_usd 2 of 1.5' },
   ])('a plan beyond $budget is blocked before it runs', async ({ budget, says }) => {
     const { report, runes } = await setGoal({ goal: 'Dear', auto: true, budget, plan: planOf(dear) })
     expect(report).toMatchObject({ state: 'stopped', reason: expect.stringContaining('budget_exceeded') })
@@ -119,7 +119,7 @@ describe('F-45 goals: mode, question budget and budgets bind the plan', () => {
     expect((await setGoal({ goal: 'Dear', auto: true, budget, plan: planOf(dear) })).report.state).toBe('goal_met')
     await world.end()
     const drafted = await setGoal(
-      { goal: 'Dear', auto: true, budget: { tokens: 1_001 }, planner: 'planner', max_drafts: 1 },
+      { goal: 'Dear', auto: true, budget: { tokens: 1_001 }, planner: 'planner', maxDrafts: 1 },
       { planner: planner(planOf(dear)) },
     )
     expect(drafted.intents[0]?.budgets.max_tokens).toBe(1_001 - drafted.report.used.tokens)
@@ -143,9 +143,9 @@ describe('F-45 goals: mode, question budget and budgets bind the plan', () => {
   test.each([
     { more: {}, change: { budgets, interaction: asksMuch }, says: 'question_budget is 11; the goal allows 10' },
     { more: { mode: 'auto' }, change: { budgets }, says: 'Its interaction.mode is interactive' },
-    { more: { question_budget: 1 }, change: { budgets }, says: 'Its interaction.question_budget is' },
+    { more: { questionBudget: 1 }, change: { budgets }, says: 'Its interaction.question_budget is' },
     { more: { budget: { tokens: 499 } }, change: { budgets }, says: 'Its budgets.max_tokens is 500' },
-    { more: { budget: { cost_usd: 0.5 } }, change: { budgets }, says: 'Its budgets.max_cost_usd is 1' },
+    { more: { budget: { costUsd: 0.5 } }, change: { budgets }, says: 'Its budgets.max_cost_usd is 1' },
   ] as const)('a whole intent that goes beyond its goal is refused: $says', async ({ more, change, says }) => {
     const { report, intents } = await setGoal({ goal: 'Whole', auto: true, plan: whole(change), ...(more as object) })
     expect(report).toMatchObject({ state: 'stopped', reason: expect.stringContaining(says) })
@@ -214,7 +214,7 @@ describe('F-45 goals: mode, question budget and budgets bind the plan', () => {
 
 describe('F-46 goals: a planner fills only its own fields', () => {
   const drafts = (draft: unknown) =>
-    setGoal({ goal: 'Plan it', auto: true, planner: 'planner', max_drafts: 1 }, { planner: planner(draft) })
+    setGoal({ goal: 'Plan it', auto: true, planner: 'planner', maxDrafts: 1 }, { planner: planner(draft) })
 
   test('a whole intent of a planner is refused, whatever it claims', async () => {
     const claimed = intentOf((i) => ({

@@ -12,16 +12,16 @@ afterEach(() => world.end())
 test('F-54 goals: the sentence about a used-up budget is made of numbers, not cut from that of a run', async () => {
   world = await createWorld({ agents: { worker: worker() }, plans: { registry } })
   const budget = { tokens: 0 }
-  const { goal_id, session_id } = await world.sw.goals.start({
+  const { goalId, sessionId } = await world.sw.goals.start({
     goal: 'Stop',
     plan: planOf(note('ta')),
     auto: true,
     budget,
   })
   await world.sw.idle()
-  const failed = (await world.runes(session_id)).find((rune) => rune.kind === 'run.moved' && rune.to === 'failed')
+  const failed = (await world.runes(sessionId)).find((rune) => rune.kind === 'run.moved' && rune.to === 'failed')
   expect(failed?.payload).toMatchObject({ budget_spent: { limit: 'tokens', used: 0, allowed: 0 } })
-  expect(await world.sw.goals.show(goal_id)).toMatchObject({
+  expect(await world.sw.goals.show(goalId)).toMatchObject({
     state: 'stopped',
     reason: 'The goal has used up its budget: 0 of 0 tokens.',
   })

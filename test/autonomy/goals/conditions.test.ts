@@ -37,9 +37,9 @@ const verdict = (holds: boolean | null, reason = 'So it is.') => say(JSON.string
 /** Plays a goal until it rests. */
 async function play(plan: never, parts: Parts = {}, more: Partial<GoalSubmission> = {}, says = () => verdict(true)) {
   world = await createWorld({ agents: { worker: worker(parts), critic: critic(says) }, plans: { registry } })
-  const { goal_id, session_id } = await world.sw.goals.start({ goal: 'If so', auto: true, plan, ...more })
+  const { goalId, sessionId } = await world.sw.goals.start({ goal: 'If so', auto: true, plan, ...more })
   await world.sw.idle()
-  return look(goal_id, session_id)
+  return look(goalId, sessionId)
 }
 
 async function look(goal_id: string, session_id: string) {
@@ -112,7 +112,7 @@ describe('F-41 conditions: rules', () => {
     expect(await world.sw.inbox.get(question?.interaction_id ?? '')).toMatchObject({
       request: { problem: expect.stringContaining('The rule could not be evaluated') },
     })
-    await world.sw.goals.approve(goal_id, { task: 'tb', replied_by: 'mia' })
+    await world.sw.goals.approve(goal_id, { task: 'tb', repliedBy: 'mia' })
     await world.sw.idle()
     expect((await look(goal_id, session_id)).decided).toMatchObject([
       { actor: 'human', payload: { holds: true, decided_by: 'human', decider: 'mia' } },
@@ -130,7 +130,7 @@ describe('F-41 conditions: words', () => {
     expect(question).toMatchObject({ interaction_kind: 'approval', task_id: waiting.tasks.tb?.task_id })
     expect(question?.prompt).toContain('Does this hold: “the order is paid”?')
     expect(waiting.ran).toEqual(['ta', 'tc'])
-    await world.sw.goals.approve(waiting.goal_id, { task: 'tb', reason: 'I have seen it.', replied_by: 'mia' })
+    await world.sw.goals.approve(waiting.goal_id, { task: 'tb', reason: 'I have seen it.', repliedBy: 'mia' })
     await world.sw.idle()
     const { report, ran, decided } = await look(waiting.goal_id, waiting.session_id)
     expect(report.state).toBe('goal_met')

@@ -16,14 +16,14 @@ const registry = registryIn(scratchFolder('goal-inputs').fresh(), [
 /** Plays a goal to its end, with every review approved, and returns the input of each run by its task, newest last. */
 async function inputsOf(parts: Parts, plan: never, more: object = {}): Promise<ReadonlyMap<string, string>> {
   const world = await createWorld({ agents: { worker: worker(parts) }, plans: { registry } })
-  const { goal_id, session_id } = await world.sw.goals.start({ goal: 'Build on it', auto: true, plan, ...more })
+  const { goalId, sessionId } = await world.sw.goals.start({ goal: 'Build on it', auto: true, plan, ...more })
   for (;;) {
     await world.sw.idle()
-    const [question] = (await world.sw.goals.show(goal_id)).waits_for
+    const [question] = (await world.sw.goals.show(goalId)).waits_for
     if (question === undefined) break
     await world.sw.inbox.reply(question.interaction_id, { reply: { decision: 'approve' } })
   }
-  const inputs = (await world.runes(session_id)).flatMap((rune) =>
+  const inputs = (await world.runes(sessionId)).flatMap((rune) =>
     rune.kind === 'run.submitted' ? [String(rune.payload.input)] : [],
   )
   await world.end()
@@ -83,10 +83,10 @@ test('F-40 inputs: a task that is done again reads the newest result of what it 
     plans: { registry },
   })
   const plan = planOf(note('ta'), note('tb', 'ta'))
-  const { goal_id, session_id } = await world.sw.goals.start({ goal: 'Twice', auto: true, critic: 'critic', plan })
+  const { goalId, sessionId } = await world.sw.goals.start({ goal: 'Twice', auto: true, critic: 'critic', plan })
   await world.sw.idle()
-  expect((await world.sw.goals.show(goal_id)).state).toBe('goal_met')
-  const inputs = (await world.runes(session_id)).flatMap((rune) =>
+  expect((await world.sw.goals.show(goalId)).state).toBe('goal_met')
+  const inputs = (await world.runes(sessionId)).flatMap((rune) =>
     rune.kind === 'run.submitted' ? [String(rune.payload.input)] : [],
   )
   const again = inputs.filter((input) => input.startsWith('Task tb:'))

@@ -34,9 +34,9 @@ async function play(
     critic: playing('critic', answers.critic),
   }
   world = await createWorld({ agents, plans: { registry } })
-  const { goal_id } = await world.sw.goals.start({ goal: 'Half', auto: true, ...given })
+  const { goalId } = await world.sw.goals.start({ goal: 'Half', auto: true, ...given })
   await world.sw.idle()
-  const report = await world.sw.goals.show(goal_id)
+  const report = await world.sw.goals.show(goalId)
   return { report, told, warnings: world.warnings }
 }
 
@@ -57,7 +57,7 @@ test.each([
 
 test('F-45 drafts: a lone surrogate counts towards max_drafts', async () => {
   const draft = half({ tasks: [{ ...note('ta'), intent: 'Do HALF it.' }] })
-  const { report } = await play({ planner: [draft] }, { planner: 'planner', max_drafts: 2 })
+  const { report } = await play({ planner: [draft] }, { planner: 'planner', maxDrafts: 2 })
   expect(report).toMatchObject({ state: 'stopped', cause: 'drafts', reason: expect.stringContaining(problem) })
 })
 

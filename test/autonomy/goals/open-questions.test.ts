@@ -18,14 +18,14 @@ async function pay(more: Parameters<typeof payTool>[0], store: 'memory' | 'sqlit
   const agents = { worker: worker({ tp: [call('shop.pay', { cents: 7 })] }, { tools: [payTool(more).tool] }) }
   const made = await createBackendWorld(agents, { store, plans: { registry } })
   world = made.world
-  const { goal_id } = await world.sw.goals.start({ goal: 'Pay', auto: true, plan: paying })
+  const { goalId } = await world.sw.goals.start({ goal: 'Pay', auto: true, plan: paying })
   await world.sw.idle()
-  const { waits_for, tasks } = await world.sw.goals.show(goal_id)
+  const { waits_for, tasks } = await world.sw.goals.show(goalId)
   for (const { task_id, run_id } of waits_for)
     if (run_id === null)
-      await world.sw.goals.approve(goal_id, { task: tasks.find((one) => one.task_id === task_id)?.task ?? '' })
+      await world.sw.goals.approve(goalId, { task: tasks.find((one) => one.task_id === task_id)?.task ?? '' })
   await world.sw.idle()
-  return { goal_id, show: () => world.sw.goals.show(goal_id), ...made }
+  return { goal_id: goalId, show: () => world.sw.goals.show(goalId), ...made }
 }
 
 test('goal report: a settlement that outlives a cancelled goal stays in waits_for until it is settled', async () => {
@@ -85,14 +85,14 @@ test('goal report: a blocked goal whose question is answered while no process wo
   expect(await show()).toMatchObject({ state: 'goal_met' })
 })
 
-test('goal start: a name in per_agent that no agent has is refused, with the names that exist', async () => {
+test('goal start: a name in perAgent that no agent has is refused, with the names that exist', async () => {
   world = await createWorld({ agents: { worker: worker() }, plans: { registry } })
-  const start = (per_agent: Record<string, number>) =>
-    world.sw.goals.start({ goal: 'Write', plan: planOf(note('ta')), per_agent })
+  const start = (perAgent: Record<string, number>) =>
+    world.sw.goals.start({ goal: 'Write', plan: planOf(note('ta')), perAgent })
   await expect(start({ worker: 1, wroker: 1 })).rejects.toMatchObject({
     code: 'bad_definition',
-    message: expect.stringContaining('per_agent names wroker, which is not configured; there is worker.'),
+    message: expect.stringContaining('Its limit per agent names wroker, which is not configured; there is worker.'),
   })
   expect(await world.sw.goals.list()).toEqual([])
-  expect(await start({ worker: 1 })).toMatchObject({ goal_id: expect.any(String) })
+  expect(await start({ worker: 1 })).toMatchObject({ goalId: expect.any(String) })
 })

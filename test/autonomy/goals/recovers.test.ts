@@ -21,12 +21,12 @@ async function lineages(session_id: string): Promise<Lineage[]> {
 test('F-50 goals: a redraft names the coordination that it takes the place of, whether that failed or was rejected', async () => {
   const drafts = planner(denied, 'not a plan at all', planOf(note('ta')), planOf(note('tb')))
   world = await createWorld({ agents: { worker: worker(), planner: drafts }, plans: { registry } })
-  const { goal_id, session_id } = await world.sw.goals.start({ goal: 'A plan', planner: 'planner', max_drafts: 5 })
+  const { goalId, sessionId } = await world.sw.goals.start({ goal: 'A plan', planner: 'planner', maxDrafts: 5 })
   await world.sw.idle()
-  await world.sw.goals.reject(goal_id, { reason: 'another note' })
+  await world.sw.goals.reject(goalId, { reason: 'another note' })
   await world.sw.idle()
 
-  const [first, second, third] = await lineages(session_id)
+  const [first, second, third] = await lineages(sessionId)
   expect(first?.recovers).toBeNull()
   // The draft in between has no shape, so the Coordinator never saw it.
   expect(second?.recovers).toMatchObject({ run_id: first?.coordinator_run_id, final_state: 'ABORTED' })

@@ -33,7 +33,7 @@ const reviewed = { plan: one, auto: true, critic: 'critic' }
 // biome-ignore format: one row for each
 const plays: readonly Play[] = [
   { cause: 'budget', trigger: 'budget_exhausted', from: 'executing', goal: { plan: one, auto: true, budget: { tokens: 0 } } },
-  { cause: 'drafts', trigger: 'budget_exhausted', from: 'planning', goal: { ...planned, max_drafts: 1 }, agents: { planner: planner({}) } },
+  { cause: 'drafts', trigger: 'budget_exhausted', from: 'planning', goal: { ...planned, maxDrafts: 1 }, agents: { planner: planner({}) } },
   { cause: 'iterations', trigger: 'budget_exhausted', from: 'reviewing', goal: { ...reviewed, budget: { iterations: 1 } }, agents: { critic: critic(wrong) } },
   { cause: 'cancelled', trigger: 'user_cancel', from: 'planning', goal: { plan: one }, act: (goal_id) => world.sw.goals.cancel(goal_id) },
   { cause: 'session_closed', trigger: 'user_cancel', from: 'planning', goal: { plan: one }, act: (_, session_id) => world.sw.sessions.close(session_id) },
@@ -43,7 +43,7 @@ const plays: readonly Play[] = [
   { cause: 'agent_missing', trigger: 'unresolvable', from: 'planning', goal: planned, agents: drafting, act: withoutPlanner },
   { cause: 'agent_terminated', trigger: 'unresolvable', from: 'planning', goal: planned, agents: drafting, act: withoutHead },
   { cause: 'critic_failed', trigger: 'unresolvable', from: 'reviewing', goal: reviewed, agents: { critic: agent({ role: 'critic', model: playsTasks({ '': [say('fine')] }) }) } },
-  { cause: 'blocked_too_long', trigger: 'unresolvable', from: 'blocked', goal: { plan: one, auto: true, max_blocked_ms: 60_000 }, agents: { worker: asks }, act: () => world.hand.advance(60_000) },
+  { cause: 'blocked_too_long', trigger: 'unresolvable', from: 'blocked', goal: { plan: one, auto: true, maxBlockedMs: 60_000 }, agents: { worker: asks }, act: () => world.hand.advance(60_000) },
   { cause: 'given_up', trigger: 'unresolvable', from: 'blocked', goal: { plan: one, auto: true }, agents: { worker: asks }, act: reject },
 ]
 
@@ -62,13 +62,13 @@ test.each(plays)('F-47 stops: $cause is recorded with $trigger, from $from', asy
   const { cause, trigger, from, goal, agents = {}, act } = play
   const store = cause === 'agent_missing' ? 'sqlite' : 'memory'
   world = await createWorld({ store, agents: { worker: worker(), ...agents }, plans: { registry } })
-  const { goal_id, session_id } = await world.sw.goals.start({ goal: 'Stop', ...goal })
+  const { goalId, sessionId } = await world.sw.goals.start({ goal: 'Stop', ...goal })
   await world.sw.idle()
-  await act?.(goal_id, session_id)
+  await act?.(goalId, sessionId)
   await world.sw.idle()
-  const report = await world.sw.goals.show(goal_id)
+  const report = await world.sw.goals.show(goalId)
   expect(report).toMatchObject({ state: 'stopped', cause })
-  const stopped = (await world.runes(session_id)).filter((rune) => rune.kind === 'plan.stopped')
+  const stopped = (await world.runes(sessionId)).filter((rune) => rune.kind === 'plan.stopped')
   expect(stopped).toMatchObject([{ from, trigger, payload: { cause, reason: report.reason } }])
 })
 

@@ -22,7 +22,7 @@ test('a goal that met a store out of reach goes on when the store is back', asyn
     plans: { registry },
     policy: { mode: 'full_access' },
   })
-  const { goal_id } = await world.sw.goals.start({
+  const { goalId } = await world.sw.goals.start({
     goal: 'One',
     auto: true,
     plan: planOf(note('task_a'), note('task_b', 'task_a')),
@@ -31,6 +31,6 @@ test('a goal that met a store out of reach goes on when the store is back', asyn
   expect(refused).toBeGreaterThan(0)
   await world.hand.advance(5_000)
   await world.sw.idle()
-  expect((await world.sw.goals.show(goal_id)).state).toBe('goal_met')
+  expect((await world.sw.goals.show(goalId)).state).toBe('goal_met')
   await world.end()
 })

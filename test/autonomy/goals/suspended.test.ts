@@ -31,66 +31,66 @@ function shaky(retryable: boolean) {
 
 test('goal result: a goal in a session that its errors suspended is refused, and goes on once the session is back', async () => {
   const sw = await open({ worker: shaky(true) })
-  const { goal_id, session_id } = await sw.goals.start({ goal: 'Two notes', plan, auto: true })
+  const { goalId, sessionId } = await sw.goals.start({ goal: 'Two notes', plan, auto: true })
   const stuck = {
     code: 'session_suspended',
     message: expect.stringMatching(/goal_\w+ does not go on\. .*reset it \(statewright resume ses_/),
-    details: { session_id, goal_id, by: 'errors' },
+    details: { session_id: sessionId, goal_id: goalId, by: 'errors' },
   }
-  await expect(sw.goals.result(goal_id)).rejects.toMatchObject(stuck)
+  await expect(sw.goals.result(goalId)).rejects.toMatchObject(stuck)
   await sw.idle()
-  await expect(sw.goals.result(goal_id)).rejects.toMatchObject(stuck)
-  expect(await sw.goals.show(goal_id)).toMatchObject({
-    held_up_by: { what: 'session', id: session_id, state: 'suspended', needs_person: true },
+  await expect(sw.goals.result(goalId)).rejects.toMatchObject(stuck)
+  expect(await sw.goals.show(goalId)).toMatchObject({
+    held_up_by: { what: 'session', id: sessionId, state: 'suspended', needs_person: true },
   })
 
-  await sw.sessions.reset(session_id, 'the model is up again')
-  expect(await sw.goals.result(goal_id)).toMatchObject({ state: 'goal_met', held_up_by: null })
+  await sw.sessions.reset(sessionId, 'the model is up again')
+  expect(await sw.goals.result(goalId)).toMatchObject({ state: 'goal_met', held_up_by: null })
 })
 
 test('goal result: a goal with no run in the queue of its suspended session is refused, too', async () => {
-  const session_budget = { tool_calls: 1 }
+  const sessionBudget = { toolCalls: 1 }
   const greedy = agent({
     role: 'greedy',
     model: scriptedModel([call('shop.look'), call('shop.look', { n: 2 })]),
     tools: [look],
   })
   const sw = await open({ worker: worker(), greedy })
-  const { session_id } = await sw.runs.start({ agent: 'worker', input: 'Hi.', session_budget })
+  const { sessionId } = await sw.runs.start({ agent: 'worker', input: 'Hi.', sessionBudget })
   await sw.idle()
-  const { goal_id } = await sw.goals.start({ goal: 'Two notes', plan, session_id })
+  const { goalId } = await sw.goals.start({ goal: 'Two notes', plan, sessionId })
   await sw.idle()
-  await sw.runs.start({ agent: 'greedy', input: 'Go.', session_id })
+  await sw.runs.start({ agent: 'greedy', input: 'Go.', sessionId })
   await sw.idle()
   // WHEN a person lets the plan start in the suspended session, no task of it is given out
-  await sw.goals.approve(goal_id)
+  await sw.goals.approve(goalId)
   await sw.idle()
-  expect(await sw.goals.show(goal_id)).toMatchObject({ state: 'blocked', tasks: [{ run_id: null }, { run_id: null }] })
-  await expect(sw.goals.result(goal_id)).rejects.toMatchObject({ code: 'session_suspended', details: { by: 'budget' } })
+  expect(await sw.goals.show(goalId)).toMatchObject({ state: 'blocked', tasks: [{ run_id: null }, { run_id: null }] })
+  await expect(sw.goals.result(goalId)).rejects.toMatchObject({ code: 'session_suspended', details: { by: 'budget' } })
 
-  const result = sw.sessions.replenish(session_id, { tool_calls: 10 }).then(() => sw.goals.result(goal_id))
+  const result = sw.sessions.replenish(sessionId, { toolCalls: 10 }).then(() => sw.goals.result(goalId))
   expect(await result).toMatchObject({ state: 'goal_met' })
 })
 
 test('goal result: a goal that ends although its session is suspended is reported and not refused', async () => {
   const sw = await open({ worker: shaky(false) })
-  const { goal_id } = await sw.goals.start({
+  const { goalId } = await sw.goals.start({
     goal: 'A note',
     plan: planOf(note('ta')),
     auto: true,
     budget: { iterations: 1 },
   })
-  expect(await sw.goals.result(goal_id)).toMatchObject({ state: 'stopped', held_up_by: null })
+  expect(await sw.goals.result(goalId)).toMatchObject({ state: 'stopped', held_up_by: null })
 })
 
 test('goal report: a paused session holds up its goal, and result() waits for the end', async () => {
   const sw = await open({ worker: worker() })
-  const { goal_id, session_id } = await sw.goals.start({ goal: 'Two notes', plan })
+  const { goalId, sessionId } = await sw.goals.start({ goal: 'Two notes', plan })
   await sw.idle()
-  await sw.sessions.pause(session_id)
-  expect(await sw.goals.show(goal_id)).toMatchObject({ held_up_by: { state: 'paused' } })
-  const result = sw.goals.result(goal_id)
-  await sw.goals.approve(goal_id)
-  await sw.sessions.resume(session_id)
+  await sw.sessions.pause(sessionId)
+  expect(await sw.goals.show(goalId)).toMatchObject({ held_up_by: { state: 'paused' } })
+  const result = sw.goals.result(goalId)
+  await sw.goals.approve(goalId)
+  await sw.sessions.resume(sessionId)
   expect(await result).toMatchObject({ state: 'goal_met' })
 })

@@ -86,13 +86,13 @@ export function judge(judging: Judging = {}): Promise<Judged> {
       intent,
       memory,
       ...(facts === null ? {} : { facts }),
-      ...(answers.includes(null) ? { answer_timeout_ms: 50 } : {}),
+      ...(answers.includes(null) ? { answerTimeoutMs: 50 } : {}),
     })
     for (const choices of answers)
       view =
         choices === null
           ? await untilLeft(sw, view)
-          : await sw.plans.answer(view.coordination_id, { choices, replied_by: 'mia' })
+          : await sw.plans.answer(view.coordination_id, { choices, repliedBy: 'mia' })
     return judgedOf(sw, view)
   })
 }

@@ -8,8 +8,8 @@ async function played(given: Partial<Parameters<typeof agent>[0]> & Pick<Paramet
   const world = await createWorld({ agents: { worker: agent({ role: 'worker', ...given }) } })
   const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
   await world.sw.idle()
-  const { status } = await world.sw.runs.show(run.run_id)
-  const runes = await world.runes(run.session_id)
+  const { status } = await world.sw.runs.show(run.runId)
+  const runes = await world.runes(run.sessionId)
   expect(auditRunes(runes)).toEqual([])
   await world.end()
   return { status, runes, warnings: world.warnings }

@@ -21,11 +21,11 @@ async function asked() {
   }
   const agents = { main: plays([form, say('Done.')]) }
   const world = await createWorld({ store: { ...store, runelog }, agents, policy: { mode: 'full_access' } })
-  const run = await world.sw.runs.start({ agent: 'main', input: 'Go.', interactive_require_user_reply: false })
+  const run = await world.sw.runs.start({ agent: 'main', input: 'Go.', interactiveRequireUserReply: false })
   await world.sw.idle()
   const [question] = await world.sw.inbox.list()
-  const kinds = async () => (await world.runes(run.session_id)).map((rune) => rune.kind)
-  execution_id = (await world.runes(run.session_id)).find((rune) => rune.kind === 'contract.opened')?.execution_id
+  const kinds = async () => (await world.runes(run.sessionId)).map((rune) => rune.kind)
+  execution_id = (await world.runes(run.sessionId)).find((rune) => rune.kind === 'contract.opened')?.execution_id
   return {
     world,
     run,

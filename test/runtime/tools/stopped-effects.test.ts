@@ -33,7 +33,7 @@ async function toldToStop(ends: () => Json) {
   await begun.promise
   await run.cancel('enough')
   expect(await run.result()).toMatchObject({ status: 'canceled' })
-  const runes = await world.runes(run.session_id)
+  const runes = await world.runes(run.sessionId)
   expect(auditRunes(runes)).toEqual([])
   await world.end()
   return { told: runes.find((r) => r.kind === 'tool.result')?.payload, output: world.sw.output }

@@ -20,8 +20,8 @@ test('redact() of a tool: what is no text is refused with a sentence', async () 
   const model = scriptedModel([call('look'), say('done')])
   const agents = { worker: agent({ role: 'worker', model, tools: [look] }) }
   const world = await createWorld({ agents, secrets: { pin: '12345678' } })
-  const { session_id } = await world.sw.runs.start({ agent: 'worker', input: 'go' })
-  const result = await world.until(session_id, ({ kind }) => kind === 'tool.result')
+  const { sessionId } = await world.sw.runs.start({ agent: 'worker', input: 'go' })
+  const result = await world.until(sessionId, ({ kind }) => kind === 'tool.result')
   expect(result.payload).toMatchObject({ status: 'success', output: 'pin [secret:pin]' })
   expect(said).toEqual(
     ['undefined', 'null', '5', 'an object', 'a list'].map((shown) => `redact() got ${shown}. Pass the text to clean.`),

@@ -32,14 +32,14 @@ test.each([
     const asked = Promise.withResolvers<unknown>()
     // The request is under way and not recorded yet: the stream is not told to stop.
     const ask = async () => {
-      asked.resolve(world.sw.runs[by](run.run_id))
+      asked.resolve(world.sw.runs[by](run.runId))
     }
     const model = deaf(words, turn, ask)
     const world = await createWorld({ agents: { worker: agent({ role: 'worker', model, maxRounds: 1 }) } })
     const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
     expect(await asked.promise).toMatchObject({ accepted: true })
     expect(await run.result()).toMatchObject({ status: 'canceled' })
-    expect(auditRunes(await world.runes(run.session_id))).toEqual([])
+    expect(auditRunes(await world.runes(run.sessionId))).toEqual([])
     await world.end()
   },
 )

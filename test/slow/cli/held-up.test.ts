@@ -159,14 +159,14 @@ test('F-36 run --json: a refusal is the fault as JSON on standard error, also wh
 test('F-36 watch: a queued run that no process carries out exits 7, and 4 where a person has to act', async () => {
   const project = createProject(scratch.fresh())
   const sw = await createStatewright({ ...(await loadConfig(project.config)), maxConcurrentRuns: 0 })
-  const { run_id, session_id } = await sw.runs.start({ agent: 'obedient', input: 'hello' })
+  const { runId, sessionId } = await sw.runs.start({ agent: 'obedient', input: 'hello' })
   await sw.close()
-  const watched = await project.cli(['watch', run_id])
+  const watched = await project.cli(['watch', runId])
   expect(watched).toMatchObject({ exit: 7, err: expect.stringContaining('nothing carries it out') })
-  expect(await project.cli(['watch', session_id])).toMatchObject({ exit: 7 })
-  await project.cli(['pause', session_id])
-  expect(await project.cli(['watch', run_id])).toMatchObject({ exit: 4 })
-  expect(await project.cli(['watch', session_id])).toMatchObject({ exit: 4 })
+  expect(await project.cli(['watch', sessionId])).toMatchObject({ exit: 7 })
+  await project.cli(['pause', sessionId])
+  expect(await project.cli(['watch', runId])).toMatchObject({ exit: 4 })
+  expect(await project.cli(['watch', sessionId])).toMatchObject({ exit: 4 })
 })
 
 test('F-36 show and plan verify: an option that does not apply and a folder that does not exist are refused', async () => {

@@ -27,10 +27,10 @@ async function queue(project: Project, ...submissions: readonly Submission[]) {
     const runs = []
     for (const submission of submissions) {
       const [first] = runs
-      const { session_id, run_id } = await sw.runs.start(
-        submission.session_id === 'first' ? { ...submission, session_id: first?.session_id ?? '' } : submission,
+      const { sessionId, runId } = await sw.runs.start(
+        submission.sessionId === 'first' ? { ...submission, sessionId: first?.session_id ?? '' } : submission,
       )
-      runs.push({ session_id, run_id })
+      runs.push({ session_id: sessionId, run_id: runId })
     }
     return runs
   } finally {

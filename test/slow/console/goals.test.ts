@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { goal } from '../../../examples/07-goal/cast.ts'
+import { asRecord } from '../../../src/runtime/options.ts'
 import { seriousInBoth } from '../../support/accessibility.ts'
 import { picture, widthTooMuch } from '../../support/browser.ts'
 import { otherToken } from '../../support/console-process.ts'
@@ -9,8 +10,8 @@ import { eventually } from '../../support/eventually.ts'
 const world = consoleWorld('goal')
 
 test('a goal: its tasks by owner, its review answered in place, met', async () => {
-  const { idempotency_key: _, ...submission } = goal
-  const { json } = await world.server().ask('/api/goals', submission)
+  const { idempotencyKey: _, ...submission } = goal
+  const { json } = await world.server().ask('/api/goals', asRecord(submission))
   const page = await world.open('/goals', { bypassCSP: true })
   await page.getByRole('link', { name: goal.goal }).click()
   await page.waitForURL(`**/g/${json.goal_id}`)

@@ -38,7 +38,7 @@ test.each(Object.entries(ways))(
           const reply = interaction_kind === 'settlement' ? { outcome: 'happened' } : { decision: 'approve' }
           await sw.inbox.reply(interaction_id, { reply })
         }
-        const found = await sw.runs.show(run.run_id)
+        const found = await sw.runs.show(run.runId)
         return found.status === 'succeeded' || found.status === 'failed' ? found.status : undefined
       })
       // THEN it comes to its end, long before anyone looks for lost wakes

@@ -40,10 +40,10 @@ async function play(submission: object, arrange: (connection: Connection, sw: ()
       warn: (message, details) => warnings.push(`${message} ${JSON.stringify(details)}`),
     })
     living = sw
-    const { session_id } = await sw.goals.start({ goal: 'Go', ...submission, idempotency_key: 'one' } as never)
+    const { sessionId } = await sw.goals.start({ goal: 'Go', ...submission, idempotencyKey: 'one' } as never)
     if (submission !== plans[begun]) await sw.idle()
     const [session] = await sw.sessions.list()
-    if (session?.state === 'active') await sw.sessions.close(session_id)
+    if (session?.state === 'active') await sw.sessions.close(sessionId)
     await sw.idle()
     return sw
   }
@@ -85,7 +85,7 @@ test('a goal that is set while its session is about to be closed is given up wit
       ({ runes }) => runes.some(({ kind }) => kind === 'session.closing'),
       async () => {
         const [session] = await sw().sessions.list()
-        await sw().goals.start({ goal: 'Late', session_id: session?.session_id ?? '', plan: planOf(note('ta')) })
+        await sw().goals.start({ goal: 'Late', sessionId: session?.session_id ?? '', plan: planOf(note('ta')) })
       },
     ),
   )

@@ -48,7 +48,7 @@ async function play(mode: Mode, death?: Death) {
       warn: (message, details) => warnings.push(`${message} ${JSON.stringify(details)}`),
       ports: { clock: hand.clock, timers: hand.timers, store: { ...hostPorts, now: hand.clock.now } },
     })
-    await sw.goals.start({ goal: 'If so', plan, auto: true, mode, critic: 'critic', idempotency_key: 'one' })
+    await sw.goals.start({ goal: 'If so', plan, auto: true, mode, critic: 'critic', idempotencyKey: 'one' })
     for (;;) {
       await sw.idle()
       const [question] = await sw.inbox.list()

@@ -51,16 +51,16 @@ describe('a goal that ends while its plan asks', () => {
   }
   test.each(Object.keys(ways))('leaves no question behind: %s', async (way) => {
     world = await createWorld({ agents, plans: { registry } })
-    const budget = { wall_time_ms: 60_000 }
-    const { goal_id, session_id } = await world.sw.goals.start({ goal: 'Ask', plan: unclear, budget })
+    const budget = { wallTimeMs: 60_000 }
+    const { goalId, sessionId } = await world.sw.goals.start({ goal: 'Ask', plan: unclear, budget })
     await world.sw.idle()
     const [asked] = await world.sw.inbox.list()
     expect(asked).toMatchObject({ interaction_kind: 'question_pack' })
-    await ways[way]?.(world, goal_id, session_id)
+    await ways[way]?.(world, goalId, sessionId)
     await world.sw.idle()
-    expect(await world.sw.goals.show(goal_id)).toMatchObject({ state: 'stopped', waits_for: [] })
+    expect(await world.sw.goals.show(goalId)).toMatchObject({ state: 'stopped', waits_for: [] })
     await leftNothing(world.sw)
-    const runes = await world.runes(session_id)
+    const runes = await world.runes(sessionId)
     expect(endOf(runes)).toEqual([
       'interaction  → open',
       'interaction open → withdrawn',
@@ -79,27 +79,27 @@ describe('a goal that ends while its plan asks', () => {
     world = await createWorld({ agents, plans: { registry } })
     const review = planOf({ ...note('tw'), command: 'cmd_write' })
     const reviewed = await world.sw.goals.start({ goal: 'Write', auto: true, plan: review })
-    const { session_id } = reviewed
-    const approved = await world.sw.goals.start({ goal: 'Wait', session_id, plan: planOf(note('ta')) })
-    const asking = await world.sw.goals.start({ goal: 'Ask', session_id, plan: unclear })
+    const { sessionId } = reviewed
+    const approved = await world.sw.goals.start({ goal: 'Wait', sessionId, plan: planOf(note('ta')) })
+    const asking = await world.sw.goals.start({ goal: 'Ask', sessionId, plan: unclear })
     await world.sw.idle()
     const left = async () => (await world.sw.inbox.list()).map(({ goal_id }) => goal_id).sort()
-    expect(await left()).toEqual([reviewed.goal_id, approved.goal_id, asking.goal_id].sort())
-    await world.sw.goals.cancel(reviewed.goal_id)
-    await world.sw.goals.cancel(approved.goal_id)
+    expect(await left()).toEqual([reviewed.goalId, approved.goalId, asking.goalId].sort())
+    await world.sw.goals.cancel(reviewed.goalId)
+    await world.sw.goals.cancel(approved.goalId)
     await world.sw.idle()
-    expect(await left()).toEqual([asking.goal_id])
-    expect(await world.sw.goals.show(asking.goal_id)).toMatchObject({ state: 'planning' })
-    expect(auditRunes(await world.runes(session_id))).toEqual([])
+    expect(await left()).toEqual([asking.goalId])
+    expect(await world.sw.goals.show(asking.goalId)).toMatchObject({ state: 'planning' })
+    expect(auditRunes(await world.runes(sessionId))).toEqual([])
   })
 
   test('a red line that its plan crossed is still for a person to see', async () => {
     world = await createWorld({ agents, plans: { registry } })
     const plan = { type: 'execution_intent', id: 'intent_bad', shell: 'rm' } as never
-    const { goal_id } = await world.sw.goals.start({ goal: 'Cross', plan })
+    const { goalId } = await world.sw.goals.start({ goal: 'Cross', plan })
     await world.sw.idle()
-    expect(await world.sw.goals.show(goal_id)).toMatchObject({ state: 'stopped' })
-    expect(await world.sw.inbox.list()).toMatchObject([{ interaction_kind: 'notice', goal_id }])
+    expect(await world.sw.goals.show(goalId)).toMatchObject({ state: 'stopped' })
+    expect(await world.sw.inbox.list()).toMatchObject([{ interaction_kind: 'notice', goal_id: goalId }])
   })
 })
 
@@ -119,9 +119,9 @@ async function play(arrange: (connection: ReturnType<typeof connect>, sw: () => 
     })
     living = sw
     await sw.idle()
-    const { goal_id } = await sw.goals.start({ goal: 'Ask', plan: unclear, idempotency_key: 'one' })
+    const { goalId } = await sw.goals.start({ goal: 'Ask', plan: unclear, idempotencyKey: 'one' })
     await sw.idle()
-    await sw.goals.cancel(goal_id)
+    await sw.goals.cancel(goalId)
     await sw.idle()
     return sw
   }

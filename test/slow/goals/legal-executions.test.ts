@@ -159,18 +159,18 @@ async function play(given: Goal) {
   })
   const { sw } = world
   const { mode, max_parallel, iterations } = given
-  const { goal_id, session_id } = await sw.goals.start({
+  const { goalId, sessionId } = await sw.goals.start({
     goal: 'Whatever the graph allows',
     plan: { tasks: planFor(given) } as never,
     auto: true,
     critic: 'critic',
     mode,
-    max_parallel,
+    maxParallel: max_parallel,
     budget: { iterations },
   })
   for (;;) {
     await sw.idle()
-    const { waits_for, tasks } = await sw.goals.show(goal_id)
+    const { waits_for, tasks } = await sw.goals.show(goalId)
     if (waits_for.length === 0) break
     for (const { interaction_id, task_id, prompt } of waits_for) {
       const key = tasks.find((one) => one.task_id === task_id)?.task ?? ''
@@ -182,8 +182,8 @@ async function play(given: Goal) {
       await sw.inbox.reply(interaction_id, { reply: { decision: isYes ? 'approve' : 'deny' } })
     }
   }
-  const report = await sw.goals.show(goal_id)
-  const runes = (await world.runes(session_id)) as unknown as readonly Seen[]
+  const report = await sw.goals.show(goalId)
+  const runes = (await world.runes(sessionId)) as unknown as readonly Seen[]
   const coordination_id = runes.find(({ kind }) => kind === 'coordination.received')?.coordination_id ?? ''
   const files = await sw.plans.files(coordination_id)
   const { input } = await sw.plans.show(coordination_id)

@@ -35,27 +35,27 @@ describe('what was configured is not there any more', () => {
     world = await createWorld({ store: 'sqlite', agents: { worker: worker() }, plans: { registry: folder } })
     const open_questions = [{ ...openQuestion('which'), evidence_refs: ['ev1'] }]
     const plan = { ...(planOf(note('ta')) as object), open_questions } as never
-    const { goal_id } = await world.sw.goals.start({ goal: 'Ask', plan, auto: true })
+    const { goalId } = await world.sw.goals.start({ goal: 'Ask', plan, auto: true })
     await world.sw.idle()
     writeFileSync(join(folder, 'broken.yaml'), 'kind: nonsense\n')
     await world.restart()
     const [asked] = await world.sw.plans.list()
     const { coordination_id, waits_for } = await world.sw.plans.show(asked?.coordination_id ?? '')
     const answer_pack = packFor(waits_for?.question_pack, { which: 'go' })
-    await world.sw.plans.answer(coordination_id, { answer_pack })
+    await world.sw.plans.answer(coordination_id, { answerPack: answer_pack })
     await world.sw.idle()
-    expect(await showing(goal_id)).toMatchObject({ state: 'goal_met' })
+    expect(await showing(goalId)).toMatchObject({ state: 'goal_met' })
   })
 
   test('without its critic a goal stops and says so', async () => {
     const agents = { worker: worker(asks) }
     world = await createWorld({ store: 'sqlite', agents: { ...agents, critic: critic(content) }, plans })
     const plan = planOf(note('ta'))
-    const { goal_id } = await world.sw.goals.start({ goal: 'Review', plan, auto: true, critic: 'critic' })
+    const { goalId } = await world.sw.goals.start({ goal: 'Review', plan, auto: true, critic: 'critic' })
     await world.sw.idle()
     await world.restart({ agents })
     await answerAll()
-    expect(await showing(goal_id)).toMatchObject({
+    expect(await showing(goalId)).toMatchObject({
       state: 'stopped',
       reason: 'Its critic critic is not configured any more.',
     })
@@ -64,12 +64,12 @@ describe('what was configured is not there any more', () => {
   test('without its planner a goal stops and says so', async () => {
     const agents = { worker: worker() }
     world = await createWorld({ store: 'sqlite', agents: { ...agents, planner: planner(planOf(note('ta'))) }, plans })
-    const { goal_id } = await world.sw.goals.start({ goal: 'Plan', planner: 'planner' })
+    const { goalId } = await world.sw.goals.start({ goal: 'Plan', planner: 'planner' })
     await world.sw.idle()
     await world.restart({ agents })
-    await world.sw.goals.reject(goal_id)
+    await world.sw.goals.reject(goalId)
     await world.sw.idle()
-    expect(await showing(goal_id)).toMatchObject({
+    expect(await showing(goalId)).toMatchObject({
       state: 'stopped',
       reason: 'Its planner planner is not configured any more.',
     })
@@ -77,13 +77,13 @@ describe('what was configured is not there any more', () => {
 
   test('a goal whose own agent was killed stops where it would need it', async () => {
     world = await createWorld({ agents: { worker: worker(), planner: planner(planOf(note('ta'))) }, plans })
-    const { goal_id, session_id } = await world.sw.goals.start({ goal: 'Plan', planner: 'planner' })
+    const { goalId, sessionId } = await world.sw.goals.start({ goal: 'Plan', planner: 'planner' })
     await world.sw.idle()
-    const [head] = (await world.runes(session_id)).filter((rune) => rune.kind === 'agent.spawning')
+    const [head] = (await world.runes(sessionId)).filter((rune) => rune.kind === 'agent.spawning')
     await world.sw.agents.kill(head?.agent_id ?? '')
-    await world.sw.goals.reject(goal_id)
+    await world.sw.goals.reject(goalId)
     await world.sw.idle()
-    expect(await showing(goal_id)).toMatchObject({
+    expect(await showing(goalId)).toMatchObject({
       state: 'stopped',
       reason: 'The agent that drafts its plans was terminated.',
     })
@@ -94,43 +94,43 @@ describe('another plan instead', () => {
   const instead = { reason: 'another way', plan: planOf(note('tz')) }
   test.each(['by its name', 'as the only one'])('a review that is refused, %s, with another plan', async (how) => {
     world = await createWorld({ agents: { worker: worker() }, plans })
-    const { goal_id } = await world.sw.goals.start({ goal: 'Write', auto: true, plan: reviewed })
+    const { goalId } = await world.sw.goals.start({ goal: 'Write', auto: true, plan: reviewed })
     await world.sw.idle()
-    const [review] = (await showing(goal_id)).waits_for
-    await world.sw.goals.reject(goal_id, how === 'by its name' ? { ...instead, task: review?.task_id ?? '' } : instead)
+    const [review] = (await showing(goalId)).waits_for
+    await world.sw.goals.reject(goalId, how === 'by its name' ? { ...instead, task: review?.task_id ?? '' } : instead)
     await world.sw.idle()
-    expect(await showing(goal_id)).toMatchObject({ state: 'goal_met', tasks: [{ task: 'tz' }] })
+    expect(await showing(goalId)).toMatchObject({ state: 'goal_met', tasks: [{ task: 'tz' }] })
   })
 
   test('goals: a plan that comes too late replaces no other plan', async () => {
     world = await createWorld({ agents: { worker: worker() }, plans })
-    const { goal_id, session_id } = await world.sw.goals.start({ goal: 'Plan', plan: planOf(note('ta')) })
+    const { goalId, sessionId } = await world.sw.goals.start({ goal: 'Plan', plan: planOf(note('ta')) })
     await world.sw.idle()
-    const first = { plan: planOf(note('tb')), idempotency_key: 'one' }
-    await world.sw.goals.reject(goal_id, first)
-    await world.sw.goals.reject(goal_id, first)
+    const first = { plan: planOf(note('tb')), idempotencyKey: 'one' }
+    await world.sw.goals.reject(goalId, first)
+    await world.sw.goals.reject(goalId, first)
     await world.sw.idle()
-    await world.sw.goals.reject(goal_id, first)
-    const given = (await world.runes(session_id)).filter(({ kind }) => kind === 'plan.updated')
+    await world.sw.goals.reject(goalId, first)
+    const given = (await world.runes(sessionId)).filter(({ kind }) => kind === 'plan.updated')
     expect(given).toHaveLength(1)
-    expect(await showing(goal_id)).toMatchObject({ state: 'planning', tasks: [{ task: 'tb' }] })
+    expect(await showing(goalId)).toMatchObject({ state: 'planning', tasks: [{ task: 'tb' }] })
   })
 })
 
 describe('the same thing again', () => {
   test('a goal that is set several times at once with one key is one goal', async () => {
     world = await createWorld({ agents: { worker: worker() }, plans, secrets: { word: 'hush-hush' } })
-    const { session_id } = await world.sw.sessions.create({ agent: 'worker' })
-    for (const where of [{}, { session_id }]) {
+    const { sessionId } = await world.sw.sessions.create({ agent: 'worker' })
+    for (const where of [{}, { session_id: sessionId }]) {
       const set = (id: string) =>
         world.sw.goals.start({
           goal: 'Say hush-hush',
           plan: planOf({ ...note(id), intent: 'Say hush-hush aloud.' }),
-          idempotency_key: `key ${JSON.stringify(where)}`,
+          idempotencyKey: `key ${JSON.stringify(where)}`,
           ...where,
         })
       const all = await Promise.all([set('ta'), set('ta'), set('ta')])
-      expect(new Set(all.map(({ goal_id }) => goal_id)).size).toBe(1)
+      expect(new Set(all.map(({ goalId }) => goalId)).size).toBe(1)
       await world.sw.idle()
       expect(await set('ta')).toEqual(all[0])
       await expect(set('tb')).rejects.toMatchObject({ code: 'key_reused' })
@@ -140,16 +140,16 @@ describe('the same thing again', () => {
 
   test('an approval that is sent again with its key is accepted again, whatever became of the goal', async () => {
     world = await createWorld({ agents: { worker: worker() }, plans })
-    const { goal_id } = await world.sw.goals.start({ goal: 'Plan', plan: planOf(note('ta')) })
+    const { goalId } = await world.sw.goals.start({ goal: 'Plan', plan: planOf(note('ta')) })
     await world.sw.idle()
-    const approval = { idempotency_key: 'one' }
-    await world.sw.goals.approve(goal_id, approval)
-    await world.sw.goals.approve(goal_id, approval)
+    const approval = { idempotencyKey: 'one' }
+    await world.sw.goals.approve(goalId, approval)
+    await world.sw.goals.approve(goalId, approval)
     await world.sw.idle()
-    await world.sw.goals.approve(goal_id, approval)
-    await expect(world.sw.goals.reject(goal_id, approval)).rejects.toMatchObject({ code: 'key_reused' })
-    await expect(world.sw.goals.approve(goal_id)).rejects.toMatchObject({ code: 'goal_not_waiting' })
-    expect(await showing(goal_id)).toMatchObject({ state: 'goal_met' })
+    await world.sw.goals.approve(goalId, approval)
+    await expect(world.sw.goals.reject(goalId, approval)).rejects.toMatchObject({ code: 'key_reused' })
+    await expect(world.sw.goals.approve(goalId)).rejects.toMatchObject({ code: 'goal_not_waiting' })
+    expect(await showing(goalId)).toMatchObject({ state: 'goal_met' })
   })
 })
 
@@ -157,11 +157,11 @@ describe('others in the session of a goal', () => {
   test('a message does not reach an agent that leaves with its task, and outlives the goal', async () => {
     const agents = { planner: planner(planOf(note('ta'))), worker: worker(asks) }
     world = await createWorld({ agents, plans })
-    const { goal_id, session_id } = await world.sw.goals.start({ goal: 'Ask', auto: true, planner: 'planner' })
+    const { goalId, sessionId } = await world.sw.goals.start({ goal: 'Ask', auto: true, planner: 'planner' })
     await world.sw.idle()
-    const mine = await world.sw.runs.start({ agent: 'worker', input: 'Hello', session_id })
-    const other = await world.sw.runs.start({ agent: 'planner', input: 'Hello', session_id })
-    await world.sw.goals.cancel(goal_id)
+    const mine = await world.sw.runs.start({ agent: 'worker', input: 'Hello', sessionId })
+    const other = await world.sw.runs.start({ agent: 'planner', input: 'Hello', sessionId })
+    await world.sw.goals.cancel(goalId)
     expect(await mine.result()).toMatchObject({ status: 'succeeded' })
     expect(await other.result()).toMatchObject({ status: 'succeeded' })
   })
@@ -171,14 +171,14 @@ describe('others in the session of a goal', () => {
     const { session_id, coordination_id, waits_for } = await world.sw.plans.submit(asking(whereTo))
     const [received] = (await world.runes(session_id)).filter(({ kind }) => kind === 'coordination.received')
     await world.sw.sessions.redact(session_id, received?.event_id ?? 0, 'private')
-    const { goal_id } = await world.sw.goals.start({ goal: 'Go', session_id, plan: planOf(note('ta')) })
+    const { goalId } = await world.sw.goals.start({ goal: 'Go', sessionId: session_id, plan: planOf(note('ta')) })
     const answer_pack = packFor(waits_for?.question_pack, { target: 'staging' })
-    const answered = world.sw.plans.answer(coordination_id, { answer_pack })
+    const answered = world.sw.plans.answer(coordination_id, { answerPack: answer_pack })
     await expect(answered).rejects.toMatchObject({ code: 'coordination_diverged' })
     await world.sw.idle()
-    await world.sw.goals.approve(goal_id)
+    await world.sw.goals.approve(goalId)
     await world.sw.idle()
-    expect(await showing(goal_id)).toMatchObject({ state: 'goal_met' })
+    expect(await showing(goalId)).toMatchObject({ state: 'goal_met' })
     await world.sw.sessions.close(session_id)
     expect((await world.runes(session_id)).at(-1)?.kind).toBe('session.closed')
     expect(new Set(world.warnings.map(({ message }) => message))).toEqual(new Set(['a plan cannot go on']))
@@ -187,7 +187,7 @@ describe('others in the session of a goal', () => {
   test('a goal in a session that began with a plan is its first agent', async () => {
     world = await createWorld({ agents: { worker: worker() }, plans })
     const { session_id } = await world.sw.plans.submit(asking(whereTo))
-    await world.sw.goals.start({ goal: 'Go', session_id, plan: planOf(note('ta')) })
+    await world.sw.goals.start({ goal: 'Go', sessionId: session_id, plan: planOf(note('ta')) })
     const activated = await world.until(session_id, ({ kind }) => kind === 'session.activated')
     expect(activated.payload).toMatchObject({ root_agent_id: expect.stringMatching(/^agt_/) })
   })
@@ -198,10 +198,10 @@ test('a task that waited for a person goes on only when its agent has a place fo
   const parts = { ...asks, tb: [call('shop.look'), say('tb is done')] }
   world = await createWorld({ agents: { worker: worker(parts, { tools: [held.tool] }) }, plans })
   const plan = planOf(note('ta'), { ...note('tb'), command: 'cmd_look' })
-  const { goal_id } = await world.sw.goals.start({ goal: 'Both', auto: true, plan, per_agent: { worker: 1 } })
+  const { goalId } = await world.sw.goals.start({ goal: 'Both', auto: true, plan, perAgent: { worker: 1 } })
   await held.hasBegun()
   const running = async () =>
-    (await Promise.all((await showing(goal_id)).tasks.map(({ run_id }) => world.sw.runs.show(run_id ?? '')))).map(
+    (await Promise.all((await showing(goalId)).tasks.map(({ run_id }) => world.sw.runs.show(run_id ?? '')))).map(
       ({ status }) => status,
     )
   const before = await running()
@@ -211,11 +211,11 @@ test('a task that waited for a person goes on only when its agent has a place fo
   const meanwhile = await running()
   held.begun[0]?.resolve('seen')
   expect({ before, meanwhile }).toEqual({ before: ['waiting_user', 'running'], meanwhile: ['queued', 'running'] })
-  expect(await world.sw.goals.result(goal_id)).toMatchObject({ state: 'goal_met' })
+  expect(await world.sw.goals.result(goalId)).toMatchObject({ state: 'goal_met' })
 })
 
 test('however long answers may take, their deadline can be recorded', async () => {
   world = await createWorld({ agents: { worker: worker() }, plans })
-  const view = await world.sw.plans.submit({ ...asking(whereTo), answer_timeout_ms: Number.MAX_SAFE_INTEGER })
+  const view = await world.sw.plans.submit({ ...asking(whereTo), answerTimeoutMs: Number.MAX_SAFE_INTEGER })
   expect(view).toMatchObject({ state: 'AWAITING_ANSWERS', waits_for: { deadline: Number.MAX_SAFE_INTEGER } })
 })

@@ -93,26 +93,26 @@ async function play(given: Goal) {
     settings: { errorThreshold: 10_000 },
   })
   const { sw } = world
-  const { goal_id, session_id } = await sw.goals.start({
+  const { goalId, sessionId } = await sw.goals.start({
     goal: 'Whatever comes',
     auto: true,
     plan: { tasks: planFor(given) } as never,
-    max_parallel: given.max_parallel,
+    maxParallel: given.max_parallel,
     budget: {
       iterations: given.iterations,
-      ...(given.tool_calls === undefined ? {} : { tool_calls: given.tool_calls }),
+      ...(given.tool_calls === undefined ? {} : { toolCalls: given.tool_calls }),
       ...(given.tokens === undefined ? {} : { tokens: given.tokens }),
     },
   })
   if (given.has_mishaps && given.cancelled_after !== undefined) {
     const runes = given.cancelled_after + 20
-    await Promise.race([world.until(session_id, (r) => r.event_id > runes), sw.idle()])
-    await sw.goals.cancel(goal_id)
+    await Promise.race([world.until(sessionId, (r) => r.event_id > runes), sw.idle()])
+    await sw.goals.cancel(goalId)
   }
   // People answer what they are asked, all of it at once, and now and then cancel the run that asks.
   for (;;) {
     await sw.idle()
-    const { waits_for, tasks } = await sw.goals.show(goal_id)
+    const { waits_for, tasks } = await sw.goals.show(goalId)
     if (waits_for.length === 0) break
     await Promise.all(
       waits_for.map(({ interaction_id, run_id, task_id }) => {
@@ -123,8 +123,8 @@ async function play(given: Goal) {
       }),
     )
   }
-  const report = await sw.goals.show(goal_id)
-  const runes = await world.runes(session_id)
+  const report = await sw.goals.show(goalId)
+  const runes = await world.runes(sessionId)
   await world.end()
   return { report, runes, warnings: world.warnings }
 }

@@ -29,24 +29,24 @@ test('two processes drive the same goals at once, one leaves, and every task is 
   const [first, second] = [await openOn(database.url), await openOn(database.url)]
   const set = await Promise.all(
     ['One', 'Two', 'Three'].map((goal) =>
-      first.goals.start({ goal, auto: true, plan: planOf(...tasks), max_parallel: 3 }),
+      first.goals.start({ goal, auto: true, plan: planOf(...tasks), maxParallel: 3 }),
     ),
   )
   // WHEN the process that set the goals leaves in the middle
   await eventually('some tasks are done', async () => {
-    const reports = await Promise.all(set.map(({ goal_id }) => second.goals.show(goal_id)))
+    const reports = await Promise.all(set.map(({ goalId }) => second.goals.show(goalId)))
     const done = reports.flatMap((report) => report.tasks.filter(({ state }) => state === 'completed'))
     return done.length >= 4 ? true : undefined
   })
   await first.close()
   // THEN the other one brings them to their end
-  for (const { goal_id, session_id } of set) {
-    const report = await eventually(`${goal_id} is over`, async () => {
-      const now = await second.goals.show(goal_id)
+  for (const { goalId, sessionId } of set) {
+    const report = await eventually(`${goalId} is over`, async () => {
+      const now = await second.goals.show(goalId)
       return now.ended_at === null ? undefined : now
     })
     expect(report.state).toBe('goal_met')
-    const runes = await second.runelog.read(session_id)
+    const runes = await second.runelog.read(sessionId)
     expect(auditRunes(runes)).toEqual([])
     const assigned = runes.filter((rune) => rune.kind === 'plan.task_assigned').map((rune) => rune.task_id)
     expect(assigned).toHaveLength(12)
@@ -71,8 +71,8 @@ test('a process that leaves hands over the goals that it was brought', async () 
   // WHEN the first leaves at once
   await first.close()
   // THEN the other brings all of them to their end
-  for (const { goal_id } of set)
-    await eventually(`${goal_id} is over`, async () => (await second.goals.show(goal_id)).ended_at ?? undefined)
+  for (const { goalId } of set)
+    await eventually(`${goalId} is over`, async () => (await second.goals.show(goalId)).ended_at ?? undefined)
   await second.close()
   await database.drop()
 })

@@ -38,19 +38,19 @@ async function open() {
   )
   const { read } = await startStreams({ backend, timers: hand.timers, warn: console.error })
   const plan = planOf(note('ta'))
-  const { goal_id, session_id } = await sw.goals.start({ goal: 'Review', auto: true, critic: 'critic', plan })
-  const waits = await world.until(session_id, (rune) => rune.to === 'waiting_user')
+  const { goalId, sessionId } = await sw.goals.start({ goal: 'Review', auto: true, critic: 'critic', plan })
+  const waits = await world.until(sessionId, (rune) => rune.to === 'waiting_user')
   const goOn = async () => {
     const [asked] = await sw.inbox.list()
     await sw.inbox.reply(asked?.interaction_id ?? '', { reply: chosen })
-    await sw.goals.result(goal_id)
+    await sw.goals.result(goalId)
     await sw.idle()
   }
   const client = checkedClient(
     localClient(backend, async () => {}),
     new Set(),
   )
-  return { sw, early, read, goOn, client, goal_id, session_id, run_id: waits.run_id ?? '' }
+  return { sw, early, read, goOn, client, goal_id: goalId, session_id: sessionId, run_id: waits.run_id ?? '' }
 }
 
 scenario('GO-05', 'What a critic says is shown only to those who may see its critique', async () => {
@@ -137,9 +137,9 @@ test('F-38 visibility: what a critic found is in no public rune, view, list, str
   const backend = backendOf(sw, key, hand.clock.now)
   const { read } = await startStreams({ backend, timers: hand.timers, warn: console.error })
   const given = { goal: 'Sign it', auto: true, planner: 'planner', critic: 'critic', budget: { iterations: 3 } }
-  const { goal_id, session_id } = await sw.goals.start(given)
-  const streams = ['', 'runes=1&'].map((query) => read(`/api/sessions/${session_id}/stream?${query}after=0`))
-  const { state, reason } = await sw.goals.result(goal_id)
+  const { goalId, sessionId } = await sw.goals.start(given)
+  const streams = ['', 'runes=1&'].map((query) => read(`/api/sessions/${sessionId}/stream?${query}after=0`))
+  const { state, reason } = await sw.goals.result(goalId)
   await sw.idle()
 
   // The agents were told.
@@ -151,7 +151,7 @@ test('F-38 visibility: what a critic found is in no public rune, view, list, str
   expect(drafts[1]).toContain(`${whole}: ${description}`)
 
   // Readers are not.
-  const runes = await world.runes(session_id)
+  const runes = await world.runes(sessionId)
   const told = (value: unknown) => [title, description, fix, whole].filter((w) => JSON.stringify(value).includes(w))
   expect(told(runes)).toEqual([title, description, fix, whole])
   expect(runes.filter((rune) => rune.visibility === 'public' && told(rune).length > 0)).toEqual([])
@@ -160,14 +160,15 @@ test('F-38 visibility: what a critic found is in no public rune, view, list, str
   const client = localClient(backend, async () => {})
   const run_ids = runes.flatMap((rune) => (rune.kind === 'run.submitted' ? [rune.run_id ?? ''] : []))
   const agent_ids = runes.flatMap((rune) => (rune.kind === 'agent.spawning' ? [rune.payload.agent_id] : []))
-  const graphOf = (agent_id: string) => client.call(getGraphState, { params: { session_id }, query: { agent_id } })
+  const graphOf = (agent_id: string) =>
+    client.call(getGraphState, { params: { session_id: sessionId }, query: { agent_id } })
   const views = [
     ...streams.map(({ heard }) => heard),
-    await client.call(listRunes, { params: { session_id }, query: { limit: 1_000 } }),
-    await client.call(getSession, { params: { session_id } }),
+    await client.call(listRunes, { params: { session_id: sessionId }, query: { limit: 1_000 } }),
+    await client.call(getSession, { params: { session_id: sessionId } }),
     await client.call(listSessions, {}),
-    await client.call(getGoal, { params: { goal_id } }),
-    await client.call(getGraphState, { params: { session_id } }),
+    await client.call(getGoal, { params: { goal_id: goalId } }),
+    await client.call(getGraphState, { params: { session_id: sessionId } }),
     ...(await Promise.all(agent_ids.map((agent_id) => graphOf(agent_id)))),
     ...(await Promise.all(run_ids.map((run_id) => client.call(getRun, { params: { run_id } })))),
     ...(await Promise.all(run_ids.map((run_id) => client.call(runHistory, { params: { run_id } })))),

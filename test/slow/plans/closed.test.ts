@@ -72,7 +72,10 @@ async function play(arrange: (connection: Connection, sw: () => Statewright) => 
     })
     living = sw
     await sw.idle()
-    const { session_id } = await sw.plans.submit({ ...asking(whereTo, openQuestion('other')), coordination_id })
+    const { session_id } = await sw.plans.submit({
+      ...asking(whereTo, openQuestion('other')),
+      coordinationId: coordination_id,
+    })
     const [session] = await sw.sessions.list()
     if (session?.state === 'created') await sw.sessions.close(session_id)
     await sw.idle()
@@ -133,7 +136,7 @@ test('an answer that arrives while the session is being closed is still acted on
   const connection = connect(disk.runelog)
   world = await planWorld({ store: { ...disk, runelog: connection.runelog } })
   const { sw } = world
-  const { session_id, waits_for } = await sw.plans.submit({ ...asking(whereTo), coordination_id })
+  const { session_id, waits_for } = await sw.plans.submit({ ...asking(whereTo), coordinationId: coordination_id })
   const isWithdrawing = ({ runes }: Pick<Append, 'runes'>) => runes.some(({ kind }) => kind === 'interaction.withdrawn')
   connection.intercept(isWithdrawing, () =>
     sw.inbox.reply(waits_for?.interaction_id ?? '', {
@@ -153,7 +156,7 @@ test.each(['by the next process', 'by the next request'])(
     const signing_key = join(folder, 'key.pem')
     writeFileSync(signing_key, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))
     world = await planWorld({ store: 'sqlite', plans: { signingKey: signing_key } })
-    const { session_id } = await world.sw.plans.submit({ ...asking(whereTo), coordination_id })
+    const { session_id } = await world.sw.plans.submit({ ...asking(whereTo), coordinationId: coordination_id })
     renameSync(signing_key, `${signing_key}.away`)
     await expect(world.sw.sessions.close(session_id)).rejects.toMatchObject({ code: 'file_unusable' })
     await world.restart()

@@ -30,7 +30,7 @@ const stories: readonly Story[] = [
   },
   {
     name: 'is answered against the rules and then not in time',
-    submission: { ...asking(whereTo), answer_timeout_ms: 60_000 },
+    submission: { ...asking(whereTo), answerTimeoutMs: 60_000 },
     answers: [{ target: 'production' }, null],
     ends: 'DONE',
   },
@@ -79,7 +79,7 @@ async function tell(story: Story, diesAt: number | null, when: 'before' | 'after
     const isKnown = (await sw.plans.list()).length > 0
     let view = isKnown
       ? await sw.plans.show(coordination_id)
-      : await sw.plans.submit({ ...story.submission, coordination_id })
+      : await sw.plans.submit({ ...story.submission, coordinationId: coordination_id })
     while (view.waits_for !== null) {
       const { question_pack } = view.waits_for
       const choice = story.answers[question_pack.round - 1]
@@ -91,7 +91,7 @@ async function tell(story: Story, diesAt: number | null, when: 'before' | 'after
       } else {
         const answer_pack = packFor(question_pack, choice ?? {})
         rounds[question_pack.round - 1] = { answer_pack }
-        view = await sw.plans.answer(coordination_id, { answer_pack })
+        view = await sw.plans.answer(coordination_id, { answerPack: answer_pack })
       }
     }
   }

@@ -74,7 +74,7 @@ describe('a plan in the log', () => {
     await world.hand.advance(3_600_000)
     await world.restart()
     const answer_pack = packFor(waits_for?.question_pack, { target: 'staging' })
-    const { moves } = await world.sw.plans.answer(coordination_id, { answer_pack })
+    const { moves } = await world.sw.plans.answer(coordination_id, { answerPack: answer_pack })
     const waited = moves.find(({ from }) => from === 'AWAITING_ANSWERS')
     expect(waited?.duration_ms).toBe(3_600_000)
     // Every duration is the time between two moves, so together they are the time since it was submitted.
@@ -101,7 +101,7 @@ describe('a plan in the log', () => {
     await world.restart()
     const [open] = await world.sw.inbox.list()
     const answers = packFor(waits_for?.question_pack, { target: 'staging', other: 'go' })
-    await world.sw.inbox.reply(open?.interaction_id ?? '', { reply: answers, replied_by: 'ann' })
+    await world.sw.inbox.reply(open?.interaction_id ?? '', { reply: answers, repliedBy: 'ann' })
     await world.sw.idle()
     // THEN there is a plan, the same as if the answers had been there from the start
     expect((await world.sw.plans.show(coordination_id)).state).toBe('DONE')
@@ -120,7 +120,7 @@ describe('a plan in the log', () => {
       ...pack,
       answers: [...pack.answers, { question_id: 'q_x', answer_type: 'choice', provided_by: 'human' }],
     }
-    await expect(world.sw.plans.answer(coordination_id, { answer_pack: unfit as never })).rejects.toMatchObject({
+    await expect(world.sw.plans.answer(coordination_id, { answerPack: unfit as never })).rejects.toMatchObject({
       code: 'reply_unfit',
       details: {
         problems: [
@@ -142,8 +142,8 @@ describe('a plan in the log', () => {
       // GIVEN two plans that ask, with a deadline; one of them has a question without a default
       world = await planWorld()
       const block = openQuestion('grave', { default_strategy: { action: 'block', explanation: 'A person decides.' } })
-      const mild = await world.sw.plans.submit({ ...asking(whereTo), answer_timeout_ms: 60_000 })
-      const grave = await world.sw.plans.submit({ ...asking(block), answer_timeout_ms: 60_000 })
+      const mild = await world.sw.plans.submit({ ...asking(whereTo), answerTimeoutMs: 60_000 })
+      const grave = await world.sw.plans.submit({ ...asking(block), answerTimeoutMs: 60_000 })
       // WHEN the time passes
       await world.hand.advance(59_999)
       await world.sw.idle()
@@ -165,7 +165,7 @@ describe('a plan in the log', () => {
 
   test('a deadline holds across a restart, however late that comes', async () => {
     world = await planWorld({ store: 'sqlite' })
-    const { coordination_id } = await world.sw.plans.submit({ ...asking(whereTo), answer_timeout_ms: 60_000 })
+    const { coordination_id } = await world.sw.plans.submit({ ...asking(whereTo), answerTimeoutMs: 60_000 })
     await world.sw.close()
     await world.hand.advance(3_600_000)
     await world.revive()
@@ -184,7 +184,7 @@ describe('a plan in the log', () => {
       asked.push(view.waits_for?.interaction_id)
       // WHEN it is answered once more
       view = await world.sw.plans.answer(view.coordination_id, {
-        answer_pack: packFor(view.waits_for?.question_pack, { target: 'production' }),
+        answerPack: packFor(view.waits_for?.question_pack, { target: 'production' }),
       })
     }
     // THEN each round was a question of its own, and the fourth conflict ends it with all of them listed
@@ -301,8 +301,8 @@ describe('who submits', () => {
   test('choices under the same key are taken once, whatever became of them', async () => {
     world = await planWorld()
     const { coordination_id } = await world.sw.plans.submit(asking(whereTo))
-    const send = (target: string, idempotency_key: string) =>
-      world.sw.plans.answer(coordination_id, { choices: { target }, idempotency_key })
+    const send = (target: string, idempotencyKey: string) =>
+      world.sw.plans.answer(coordination_id, { choices: { target }, idempotencyKey })
     const again = await send('production', 'k1')
     expect(again).toMatchObject({ state: 'AWAITING_ANSWERS', waits_for: { question_pack: { round: 2 } } })
     expect(await send('production', 'k1')).toEqual(again)
@@ -315,10 +315,10 @@ describe('who submits', () => {
     world = await planWorld()
     const { coordination_id, waits_for } = await world.sw.plans.submit(asking(whereTo))
     const answer_pack = packFor(waits_for?.question_pack, { target: 'staging' })
-    const send = () => world.sw.plans.answer(coordination_id, { answer_pack, idempotency_key: 'k1' })
+    const send = () => world.sw.plans.answer(coordination_id, { answerPack: answer_pack, idempotencyKey: 'k1' })
     expect((await send()).state).toBe('DONE')
     expect((await send()).state).toBe('DONE')
-    await expect(world.sw.plans.answer(coordination_id, { answer_pack })).rejects.toMatchObject({
+    await expect(world.sw.plans.answer(coordination_id, { answerPack: answer_pack })).rejects.toMatchObject({
       code: 'coordination_not_waiting',
     })
   })
@@ -327,10 +327,10 @@ describe('who submits', () => {
     world = await planWorld()
     const run = await world.sw.runs.start({ agent: 'bystander', input: 'hello' })
     await run.result()
-    const { session_id } = run
-    const view = await world.sw.plans.submit({ ...asking(whereTo), session_id, goal_id: 'goal_1' })
-    expect(view).toMatchObject({ session_id, goal_id: 'goal_1', state: 'AWAITING_ANSWERS' })
-    await world.sw.sessions.close(session_id)
+    const { sessionId } = run
+    const view = await world.sw.plans.submit({ ...asking(whereTo), sessionId, goalId: 'goal_1' })
+    expect(view).toMatchObject({ session_id: sessionId, goal_id: 'goal_1', state: 'AWAITING_ANSWERS' })
+    await world.sw.sessions.close(sessionId)
     expect(await world.sw.inbox.list()).toEqual([])
     expect(await world.sw.plans.show(view.coordination_id)).toMatchObject({
       state: 'BLOCKED',
@@ -339,16 +339,16 @@ describe('who submits', () => {
     })
     await expect(
       world.sw.plans.answer(view.coordination_id, {
-        answer_pack: packFor(view.waits_for?.question_pack, { target: 'staging' }),
+        answerPack: packFor(view.waits_for?.question_pack, { target: 'staging' }),
       }),
     ).rejects.toMatchObject({ code: 'coordination_not_waiting' })
-    await expect(world.sw.plans.submit({ ...inputOf(), session_id })).rejects.toMatchObject({ code: 'session_over' })
+    await expect(world.sw.plans.submit({ ...inputOf(), sessionId })).rejects.toMatchObject({ code: 'session_over' })
   })
 
   test('a session that began with a plan takes a run, whose agent is its root', async () => {
     world = await planWorld()
     const { session_id } = await world.sw.plans.submit(inputOf())
-    const run = await world.sw.runs.start({ agent: 'bystander', input: 'hello', session_id })
+    const run = await world.sw.runs.start({ agent: 'bystander', input: 'hello', sessionId: session_id })
     expect(await run.result()).toMatchObject({ status: 'succeeded' })
     const runes = await world.runes(session_id)
     const spawned = runes.find(({ kind }) => kind === 'agent.spawning')?.agent_id

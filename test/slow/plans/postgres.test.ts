@@ -31,16 +31,16 @@ test('on PostgreSQL a worker that is alive takes up the plan of a process that d
 
   // It dies with its first append: from then on the worker may be faster with each of the others.
   const coordination_id = 'coord_1'
-  await dying(1, (sw) => sw.plans.submit({ ...asking(whereTo), coordination_id }))
+  await dying(1, (sw) => sw.plans.submit({ ...asking(whereTo), coordinationId: coordination_id }))
   const { waits_for } = await standing(coordination_id, 'AWAITING_ANSWERS')
   const answer_pack = packFor(waits_for?.question_pack, { target: 'staging' })
   // The answer is recorded, and its worker dies before anything follows from it.
-  await dying(1, (sw) => sw.plans.answer(coordination_id, { answer_pack }))
+  await dying(1, (sw) => sw.plans.answer(coordination_id, { answerPack: answer_pack }))
   await standing(coordination_id, 'DONE')
   expect(await worker.plans.files(coordination_id)).toEqual(allAtOnce(asking(whereTo), [{ answer_pack }]))
 
   // Any live worker applies a deadline, too.
-  await dying(1, (sw) => sw.plans.submit({ ...asking(whereTo), coordination_id: 'coord_late', answer_timeout_ms: 300 }))
+  await dying(1, (sw) => sw.plans.submit({ ...asking(whereTo), coordinationId: 'coord_late', answerTimeoutMs: 300 }))
   await standing('coord_late', 'DONE')
   await worker.close()
 })

@@ -17,7 +17,7 @@ async function played() {
   world = await planWorld()
   const { coordination_id, session_id, waits_for } = await world.sw.plans.submit(asking(whereTo))
   await world.sw.plans.answer(coordination_id, {
-    answer_pack: packFor(waits_for?.question_pack, { target: 'staging' }),
+    answerPack: packFor(waits_for?.question_pack, { target: 'staging' }),
   })
   return { coordination_id, session_id, runes: await world.runes(session_id) }
 }
@@ -69,7 +69,7 @@ describe('the record, run again', () => {
     const received = runes.find(({ kind }) => kind === 'coordination.received')?.event_id ?? 0
     await world.sw.sessions.redact(session_id, received, 'it was not for us')
     await expect(
-      world.sw.plans.answer(coordination_id, { answer_pack: packFor(waits_for?.question_pack, { target: 'staging' }) }),
+      world.sw.plans.answer(coordination_id, { answerPack: packFor(waits_for?.question_pack, { target: 'staging' }) }),
     ).rejects.toMatchObject({ code: 'coordination_diverged' })
     expect(await world.sw.plans.show(coordination_id)).toMatchObject({ state: 'AWAITING_ANSWERS' })
   })
@@ -103,7 +103,7 @@ test('two processes work on the same plan and write one history', async () => {
   const mine = { ...asking(whereTo), coordination_id: 'coord_1' }
   const [view] = await Promise.all([one.plans.submit(mine), two.plans.submit(mine)])
   const interaction_id = view.waits_for?.interaction_id ?? ''
-  const choose = (target: string) => ({ reply: packFor(view.waits_for?.question_pack, { target }), replied_by: target })
+  const choose = (target: string) => ({ reply: packFor(view.waits_for?.question_pack, { target }), repliedBy: target })
   const replies = await Promise.allSettled([
     one.inbox.reply(interaction_id, choose('staging')),
     two.inbox.reply(interaction_id, choose('production')),

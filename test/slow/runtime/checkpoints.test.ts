@@ -26,9 +26,9 @@ const agents = { a: agent({ role: 'a', model, tools: [echo], maxRounds: steps + 
 async function aLongSession(name: string) {
   const path = join(folder, name)
   const sw = await createStatewright({ store: `sqlite:${path}`, agents })
-  const { session_id } = await sw.runs.start({ agent: 'a', input: 'begin' })
+  const { sessionId } = await sw.runs.start({ agent: 'a', input: 'begin' })
   await sw.idle()
-  return { path, sw, session_id }
+  return { path, sw, session_id: sessionId }
 }
 
 test('a session comes back from its checkpoint as it comes back from its runes', async () => {
@@ -89,19 +89,19 @@ test('runs that are long over are written once, and come back in their order', a
   })
   const slow = agent({ role: 'slow', model: scriptedModel([call('wait.for_it', {}), say('done')]), tools: [wait] })
   const sw = await createStatewright({ store: `sqlite:${path}`, agents: { quick, lead, slow } })
-  const { session_id } = await sw.sessions.create({ agent: 'quick' })
-  const submit = (agent: string) => sw.runs.start({ agent, input: 'go', session_id })
+  const { sessionId } = await sw.sessions.create({ agent: 'quick' })
+  const submit = (agent: string) => sw.runs.start({ agent, input: 'go', sessionId })
 
   // GIVEN three parts of runs, one of them with a run that is not over
   for (let n = 0; n < 500; n++) await (await submit('quick')).result()
   const open = await submit('slow')
   await (await submit('lead')).result()
   for (let n = 0; n < 997; n++) await (await submit('quick')).result()
-  const runes = await sw.runelog.read(session_id)
-  const folded = newSessionState(session_id)
+  const runes = await sw.runelog.read(sessionId)
+  const folded = newSessionState(sessionId)
   for (const rune of runes) foldSession(folded, rune)
   expect(folded.runs.size).toBe(1_500)
-  expect([...folded.openRuns.keys()]).toEqual([open.run_id])
+  expect([...folded.openRuns.keys()]).toEqual([open.runId])
 
   // WHEN it is written, and written again
   const hash = runes.at(-1)?.hash ?? ''
@@ -111,15 +111,15 @@ test('runs that are long over are written once, and come back in their order', a
   // THEN the complete parts are there once, and everything comes back as it was
   expect([...parts.keys()].filter((name) => name.startsWith('runs'))).toEqual(['runs/0', 'runs/2'])
   expect([...again.keys()]).toEqual(['head'])
-  const state = fromParts(session_id, new Map([...parts, ...again]))?.state
+  const state = fromParts(sessionId, new Map([...parts, ...again]))?.state
   expect(state?.subjects).toEqual(folded.subjects)
   expect(state?.runs).toEqual(folded.runs)
   expect(state?.openRuns).toEqual(folded.openRuns)
   expect([...(state?.openAgents.keys() ?? [])]).toEqual([...folded.openAgents.keys()])
   expect([...(state?.runs.keys() ?? [])]).toEqual([...folded.runs.keys()])
-  expect(state?.openRuns.get(open.run_id)).toBe(state?.runs.get(open.run_id))
+  expect(state?.openRuns.get(open.runId)).toBe(state?.runs.get(open.runId))
   parts.delete('runs/2')
-  expect(fromParts(session_id, parts)).toBeUndefined()
+  expect(fromParts(sessionId, parts)).toBeUndefined()
 
   // AND what an agent said that is over is in no checkpoint
   const over = [...folded.agents.values()].filter(
@@ -147,7 +147,7 @@ test.each([
     db.close()
   }
   const again = await createStatewright({ store: `sqlite:${path}`, agents })
-  const run = await again.runs.start({ agent: 'a', input: 'go on', session_id })
+  const run = await again.runs.start({ agent: 'a', input: 'go on', sessionId: session_id })
   await again.idle()
   expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'done' })
   const runes = await again.runelog.read(session_id)
@@ -195,7 +195,7 @@ test('fold cache: an entry from before a redaction is not used, since the proces
     store: `sqlite:${path}`,
     agents: { a: agent({ role: 'a', model: looking, tools: [echo] }) },
   })
-  const run = await again.runs.start({ agent: 'a', input: 'go on', session_id })
+  const run = await again.runs.start({ agent: 'a', input: 'go on', sessionId: session_id })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   expect(shown).toHaveLength(1)
   expect(shown[0]).toContain('echo 1"')

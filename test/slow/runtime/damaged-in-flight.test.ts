@@ -45,7 +45,7 @@ async function afterwards(name: string, sql: string, declared: Partial<ToolDefin
       return release.promise
     }),
   })
-  const { run_id } = await lost.sw.runs.start({ agent: 'worker', input: 'pay' })
+  const { runId } = await lost.sw.runs.start({ agent: 'worker', input: 'pay' })
   await begun.promise
   for (const end of ['', '-wal']) cpSync(`${from}${end}`, `${to}${end}`)
   release.resolve('paid')
@@ -63,7 +63,7 @@ async function afterwards(name: string, sql: string, declared: Partial<ToolDefin
     }),
   })
   await world.sw.idle()
-  const { status } = await world.sw.runs.show(run_id)
+  const { status } = await world.sw.runs.show(runId)
   const said = JSON.stringify(world.warnings)
   await world.end()
   return { again, status, said }

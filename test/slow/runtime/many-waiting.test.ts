@@ -54,10 +54,10 @@ test(`F-110 start: ${waiting} waiting runs cost no rune and no time of their own
   expect(took).toBeLessThan(1_000)
 
   // A run that goes on was preserved first.
-  const question = (await second.inbox.list()).find(({ run_id }) => run_id === last.run_id)
+  const question = (await second.inbox.list()).find(({ run_id }) => run_id === last.runId)
   await second.inbox.reply(question?.interaction_id ?? '', { reply: { action: 'approve', data: { choice: 'a' } } })
-  expect((await (await second.runs.get(last.run_id)).result()).status).toBe('succeeded')
-  const moves = (await second.runelog.read(last.session_id)).flatMap(({ machine, trigger }) =>
+  expect((await (await second.runs.get(last.runId)).result()).status).toBe('succeeded')
+  const moves = (await second.runelog.read(last.sessionId)).flatMap(({ machine, trigger }) =>
     machine === 'run' ? [trigger] : [],
   )
   expect(moves).toEqual([
@@ -73,7 +73,7 @@ test(`F-110 start: ${waiting} waiting runs cost no rune and no time of their own
 
   // A start without the agent of one run fails that run, and no other.
   const third = await open(['clerk'])
-  expect((await (await third.runs.get(gone.run_id)).result()).error_code).toBe('SESSION_RESUME_FAILED')
+  expect((await (await third.runs.get(gone.runId)).result()).errorCode).toBe('SESSION_RESUME_FAILED')
   expect((await third.runelog.count(subjects, 'run:waiting_user', 100_000)).count).toBe(waiting - 1)
   await third.close()
 }, 600_000)

@@ -30,12 +30,12 @@ test('RU-04 recovery: a deadline that comes before its run is known to wait does
   const world = await createWorld({ store: { ...opened, runelog }, agents: { main: plays([form, say('Done.')]) } })
 
   // WHEN the run begins to wait
-  const run = await world.sw.runs.start({ agent: 'main', input: 'Go.', interactive_require_user_reply: false })
+  const run = await world.sw.runs.start({ agent: 'main', input: 'Go.', interactiveRequireUserReply: false })
   await world.sw.idle()
 
   // THEN nothing but the wait was recorded
   expect(isParked).toBe(true)
-  const moves = (await world.runes(run.session_id)).flatMap((rune) => (rune.kind === 'run.moved' ? [rune.trigger] : []))
+  const moves = (await world.runes(run.sessionId)).flatMap((rune) => (rune.kind === 'run.moved' ? [rune.trigger] : []))
   expect(moves).toEqual(['turn.started', 'turn.needs_input'])
   await world.sw.close()
   await closeStore(opened)

@@ -118,7 +118,7 @@ interface Cast {
 async function perform(stage: Stage, { company, runs, keyed, waiting }: Cast, { what, n }: Deed): Promise<void> {
   const { sw } = stage.world
   const pick = <T>(list: readonly T[]): T | undefined => list[n % Math.max(1, list.length)]
-  const sessions = [...new Set(runs.map((run) => run.session_id))]
+  const sessions = [...new Set(runs.map((run) => run.sessionId))]
   const session_id = pick(sessions) ?? ''
   const run = pick(runs)
   const work = pick([...company.atWork])
@@ -136,16 +136,18 @@ async function perform(stage: Stage, { company, runs, keyed, waiting }: Cast, { 
         const submitted = await stage.submit({
           agent,
           mode: n % 5 === 0 ? 'auto' : 'interactive',
-          ...(n % 4 === 0 || session_id === '' ? { session_budget: { tool_calls: 3 + (n % 7) } } : { session_id }),
-          ...(n % 7 === 0 && { budget: { tool_calls: 2 } }),
-          ...(what === 'submit_again' && { idempotency_key: key }),
+          ...(n % 4 === 0 || session_id === ''
+            ? { sessionBudget: { toolCalls: 3 + (n % 7) } }
+            : { sessionId: session_id }),
+          ...(n % 7 === 0 && { budget: { toolCalls: 2 } }),
+          ...(what === 'submit_again' && { idempotencyKey: key }),
         })
         if (what === 'submit_again') {
           // The same key is the same run, whatever happened in between.
-          expect(keyed.get(key) ?? submitted.run_id).toBe(submitted.run_id)
-          keyed.set(key, submitted.run_id)
+          expect(keyed.get(key) ?? submitted.runId).toBe(submitted.runId)
+          keyed.set(key, submitted.runId)
         }
-        if (!runs.some(({ run_id }) => run_id === submitted.run_id)) runs.push(submitted)
+        if (!runs.some(({ runId }) => runId === submitted.runId)) runs.push(submitted)
         break
       }
       case 'succeed':
@@ -161,17 +163,17 @@ async function perform(stage: Stage, { company, runs, keyed, waiting }: Cast, { 
       }
       case 'cancel':
       case 'interrupt':
-        if (run !== undefined) await sw.runs[what](run.run_id)
+        if (run !== undefined) await sw.runs[what](run.runId)
         break
       case 'steer':
-        if (run !== undefined) await sw.runs.steer(run.run_id, `Rather ${n}.`)
+        if (run !== undefined) await sw.runs.steer(run.runId, `Rather ${n}.`)
         break
       case 'spawn': {
         const parent_id = pick(await agents())
         await sw.agents.spawn(
           session_id,
           names[n % names.length] ?? 'lead',
-          parent_id === undefined ? {} : { parent_id },
+          parent_id === undefined ? {} : { parentId: parent_id },
         )
         break
       }
@@ -193,7 +195,7 @@ async function perform(stage: Stage, { company, runs, keyed, waiting }: Cast, { 
         await sw.sessions.reset(session_id)
         break
       case 'replenish':
-        await sw.sessions.replenish(session_id, { tool_calls: n })
+        await sw.sessions.replenish(session_id, { toolCalls: n })
         break
       case 'close':
         if (n % 3 === 0) waiting.push(sw.sessions.close(session_id).catch(mayRefuse))
@@ -237,7 +239,7 @@ function mayRefuse(error: unknown) {
 /** Sessions go on with enough to spend, tools succeed, people answer, time passes, until everything is over. */
 async function drain(stage: Stage, cast: Cast): Promise<void> {
   const { runs, company } = cast
-  const sessions = [...new Set(runs.map((run) => run.session_id))]
+  const sessions = [...new Set(runs.map((run) => run.sessionId))]
   const isOver = async () => {
     for (const session_id of sessions) {
       const state = newSessionState(session_id)
@@ -251,7 +253,7 @@ async function drain(stage: Stage, cast: Cast): Promise<void> {
     for (const session_id of sessions) {
       const { sw } = stage.world
       await sw.sessions.resume(session_id).catch(mayRefuse)
-      await sw.sessions.replenish(session_id, { tool_calls: 10_000 }).catch(mayRefuse)
+      await sw.sessions.replenish(session_id, { toolCalls: 10_000 }).catch(mayRefuse)
       await sw.sessions.reset(session_id).catch(mayRefuse)
     }
     for (const work of company.atWork) {
@@ -326,17 +328,19 @@ test.each(fastStores)(
             async (stage, props) => {
               props.beginning.processes = 0
               const cast: Cast = { company: props, runs: [], keyed: new Map(), waiting: [] }
-              cast.runs.push(await stage.submit({ agent: 'chief', session_budget: { tool_calls: 6 } }))
+              cast.runs.push(await stage.submit({ agent: 'chief', sessionBudget: { toolCalls: 6 } }))
               for (const next of sequence) await Promise.all(next.map((one) => perform(stage, cast, one)))
               await drain(stage, cast)
-              const sessions = new Set(cast.runs.map((run) => run.session_id))
+              const sessions = new Set(cast.runs.map((run) => run.sessionId))
               // Who was left behind by a process that died in that moment is sent away when something ends there next.
               for (const session_id of sessions)
-                await stage.submit({ agent: 'scribe', session_id }).then((run) => cast.runs.push(run), mayRefuse)
+                await stage
+                  .submit({ agent: 'scribe', sessionId: session_id })
+                  .then((run) => cast.runs.push(run), mayRefuse)
               await drain(stage, cast)
               const logs = await Promise.all([...sessions].map((session_id) => stage.runes(session_id)))
               expect(logs.flatMap(untruths)).toEqual([])
-              for (const { run_id } of cast.runs) expect(isTerminal(runMachine, await stage.status(run_id))).toBe(true)
+              for (const { runId } of cast.runs) expect(isTerminal(runMachine, await stage.status(runId))).toBe(true)
               for (const { message } of stage.world.warnings)
                 if (message === 'an agent crashed') props.warnings.push(message)
             },

@@ -109,7 +109,7 @@ async function collector(sw: Awaited<ReturnType<typeof createBackendWorld>>['wor
       if (run_id !== null) add('run_id', run_id)
     }
     const [paused] = await sw.sessions.list({ state: 'paused', limit: 1 })
-    if (paused === undefined) await sw.sessions.pause((await begin()).session_id)
+    if (paused === undefined) await sw.sessions.pause((await begin()).sessionId)
     else for (let n = 0; n < 4; n++) add('session_id', paused.session_id)
   }
   for (const agent of ['support', 'long']) add('agent', agent)

@@ -35,17 +35,17 @@ async function open() {
       timers: world.hand.timers,
       warn: console.error,
     })
-  const { session_id, run_id } = await world.sw.runs.start({
+  const { sessionId, runId } = await world.sw.runs.start({
     agent: 'support',
     input: 'Refund 42',
     mode: 'interactive',
   })
-  await world.until(session_id, (rune) => rune.to === 'waiting_user')
+  await world.until(sessionId, (rune) => rune.to === 'waiting_user')
   const approve = async () => {
     const [question] = await world.sw.inbox.list()
     await world.sw.inbox.reply(question?.interaction_id ?? '', { reply: { decision: 'approve' } })
   }
-  return { world, air, approve, session_id, run_id, path: `/api/runs/${run_id}/events` }
+  return { world, air, approve, session_id: sessionId, run_id: runId, path: `/api/runs/${runId}/events` }
 }
 
 const events = (heard: readonly { data: string }[]) => heard.map(({ data }) => JSON.parse(data) as FcmpEvent)

@@ -60,11 +60,11 @@ test('a secret that a model says, in however many pieces, reaches no reader', as
       { secrets: { key: canary } },
     )
     const { read } = await startStreams({ backend, timers: world.hand.timers, warn: console.error })
-    const { session_id: session } = await world.sw.sessions.create({ agent: 'support' })
+    const { sessionId: session } = await world.sw.sessions.create({ agent: 'support' })
     const readers = [read(`/api/sessions/${session}/stream?runes=1`), read(`/api/sessions/${session}/stream`)]
     for (const reader of readers) await reader.upTo(1)
-    const { run_id } = await world.sw.runs.start({ agent: 'support', session_id: session, input: 'Say it.' })
-    const run = read(`/api/runs/${run_id}/events`)
+    const { runId } = await world.sw.runs.start({ agent: 'support', sessionId: session, input: 'Say it.' })
+    const run = read(`/api/runs/${runId}/events`)
     for (const reader of readers) await reader.until('the end', () => reader.heard.at(-1)?.type === 'done')
     await run.closed()
     const heard = [...readers, run].flatMap((reader) => reader.heard.map(({ data }) => data)).join('\n')

@@ -58,7 +58,7 @@ describe.each(providers)('$title', (provider) => {
     const run = await submit()
     expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Both were told.' })
     expect(sent).toEqual(['ann', 'bob'])
-    const runes = await world.runes(run.session_id)
+    const runes = await world.runes(run.sessionId)
     expect(payloads(runes, 'tool.call')).toMatchObject([
       { tool_name: 'mail.send', arguments: { to: 'ann', subject: '(none)' } },
       { tool_name: 'mail.send', arguments: { to: 'bob', subject: '(none)' } },
@@ -93,7 +93,7 @@ describe.each(providers)('$title', (provider) => {
     async ({ act, error_type, wait }) => {
       server.will(act, calling('ann'), saying('Done.'))
       const run = await submit()
-      const error = await world.until(run.session_id, ({ kind }) => kind === 'turn.error')
+      const error = await world.until(run.sessionId, ({ kind }) => kind === 'turn.error')
       expect(error.payload).toMatchObject({ error_type, retryable: true, retry_in_ms: wait })
       expect(server.served).toHaveLength(1)
       expect(server.served[0]?.outcome).not.toBe('answered')
@@ -106,7 +106,7 @@ describe.each(providers)('$title', (provider) => {
       expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Done.' })
       expect(sent).toEqual(['ann'])
       expect(server.served[1]?.body).toEqual(server.served[0]?.body)
-      const runes = await world.runes(run.session_id)
+      const runes = await world.runes(run.sessionId)
       expect(kinds(runes)).toEqual([
         'turn.started',
         'turn.error',
@@ -123,8 +123,8 @@ describe.each(providers)('$title', (provider) => {
 
   test('a refused key fails the run at once, and no record has the key', async () => {
     const run = await submit('Write', { key: 'sk-wrong-abcdefghijklmnop42' })
-    expect(await run.result()).toMatchObject({ status: 'failed', error_code: 'AUTH_REFUSED' })
-    const runes = await world.runes(run.session_id)
+    expect(await run.result()).toMatchObject({ status: 'failed', errorCode: 'AUTH_REFUSED' })
+    const runes = await world.runes(run.sessionId)
     expect(payloads(runes, 'turn.error')).toMatchObject([{ error_type: 'auth_refused', retryable: false }])
     expect(server.served.map(({ outcome }) => outcome)).toEqual(['key refused'])
     expect(JSON.stringify(runes)).not.toContain('abcdefghijklmnop42')
@@ -137,8 +137,8 @@ describe.each(providers)('$title', (provider) => {
       await expect.poll(() => world.hand.waits()).toContain(wait)
       await world.hand.advance(wait)
     }
-    expect(await run.result()).toMatchObject({ status: 'failed', error_code: 'PROVIDER_ERROR' })
-    expect(payloads(await world.runes(run.session_id), 'turn.error')).toMatchObject([
+    expect(await run.result()).toMatchObject({ status: 'failed', errorCode: 'PROVIDER_ERROR' })
+    expect(payloads(await world.runes(run.sessionId), 'turn.error')).toMatchObject([
       { retryable: true, retry_in_ms: 1_000, message: expect.stringContaining('HTTP 500') },
       { retryable: true, retry_in_ms: 2_000, message: expect.stringContaining('HTTP 503') },
       { retryable: false, message: expect.stringContaining('HTTP 529') },
@@ -149,14 +149,14 @@ describe.each(providers)('$title', (provider) => {
     server.will(breaking('stalls'), saying('Here I am.'))
     const run = await submit()
     await expect.poll(() => server.served[0]?.outcome).toBe('stalls')
-    await heard(world, run.session_id, 'One moment.')
+    await heard(world, run.sessionId, 'One moment.')
     await world.hand.advance(5 * 60_000)
     await server.served[0]?.gone
-    await world.until(run.session_id, ({ kind }) => kind === 'turn.error')
+    await world.until(run.sessionId, ({ kind }) => kind === 'turn.error')
     await expect.poll(() => Math.min(...world.hand.waits())).toBeLessThanOrEqual(1_000)
     await world.hand.advance(1_000)
     expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Here I am.' })
-    const [error] = payloads(await world.runes(run.session_id), 'turn.error')
+    const [error] = payloads(await world.runes(run.sessionId), 'turn.error')
     expect(error).toMatchObject({ error_type: 'stream_silent', partial_output: 'One moment.' })
   })
 
@@ -177,7 +177,7 @@ describe.each(providers)('$title', (provider) => {
       saying('Fine.'),
     )
     const run = await submit()
-    await heard(world, run.session_id, 'One moment.')
+    await heard(world, run.sessionId, 'One moment.')
     await run.steer('No, to Bob')
     expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'Fine.' })
     const [, steered, told] = server.served.map(({ body }) => JSON.stringify(body))
@@ -213,13 +213,13 @@ describe.each(providers.filter(({ title }) => title.startsWith('anthropic')))('$
 
     await world.restart()
     server.will(saying('Yes.'))
-    await (await world.sw.runs.start({ agent: 'clerk', session_id: run.session_id, input: 'Sure?' })).result()
+    await (await world.sw.runs.start({ agent: 'clerk', sessionId: run.sessionId, input: 'Sure?' })).result()
     expect(again()).toMatchObject([thinking, { type: 'text' }, { type: 'tool_use' }])
 
     const other = providers.find(({ title }) => title === 'openai v4, chat')
     await world.restart({ agents: clerk(other?.model({ url: server.url, key }) as ProviderModel) })
     server.will(saying('Yes.'))
-    await (await world.sw.runs.start({ agent: 'clerk', session_id: run.session_id, input: 'Really?' })).result()
+    await (await world.sw.runs.start({ agent: 'clerk', sessionId: run.sessionId, input: 'Really?' })).result()
     expect(server.served).toHaveLength(4)
     expect(JSON.stringify(server.served.at(-1)?.body)).not.toContain('c2lnbmVk')
   })
