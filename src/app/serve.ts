@@ -6,9 +6,7 @@ import { forgetToken, newToken, openToken } from '../adapters/host/secret-files.
 import { refuseName } from '../adapters/sqlite/open-database.ts'
 import { createIds, systemTimers } from '../adapters/system/timers.ts'
 import { faults, fileRefused } from '../faults/catalogue.ts'
-import type { Fault } from '../faults/fault.ts'
-import { type Token, tokenOf } from '../server/guard.ts'
-import { type Limits, usualLimits } from '../server/limits.ts'
+import { tokenOf } from '../server/guard.ts'
 import { createLogger } from '../server/log.ts'
 import { createServer } from '../server/server.ts'
 import { streamRoutes } from '../server/streams/stream-routes.ts'
@@ -18,16 +16,14 @@ import { parseStoreUrl } from '../surface/store-url.ts'
 import type { Serving, ServingOptions, WorkingIo } from '../surface/wiring.ts'
 import { isLoopback } from '../wire/common.ts'
 import { backendOf } from './backend.ts'
-import { defaultPort, withDefaults } from './defaults.ts'
+import { defaultPort } from './defaults.ts'
 import { cleaning, knownSecrets } from './known-secrets.ts'
 import { type Config, configAt } from './load-config.ts'
-import { closeStore, openStore } from './open-store.ts'
 import { packageVersion } from './package-version.ts'
 import { tokenFileOf } from './secret-files.ts'
-import { announcing, hearStrays } from './start-worker.ts'
-import { createStatewright } from './statewright.ts'
+import { startWorking } from './start-worker.ts'
 import { keyOf } from './store-key.ts'
-import { logLevel, workingLog, workingWarn } from './warnings.ts'
+import { logLevel } from './warnings.ts'
 
 const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1'])
 
@@ -43,52 +39,46 @@ export async function serveConfig(
   io: WorkingIo,
 ): Promise<Serving> {
   const { server = {} } = config
-  const { leaseMs, maxConcurrentRuns } = withDefaults(config)
   const host = asked.host ?? server.host ?? '127.0.0.1'
   if (!loopback.has(host) && asked.tls === undefined && !asked.allow_plain_http) throw faults.bind_refused({ host })
-
-  const broken = Promise.withResolvers<Fault>()
-  const warn = workingWarn(config.warn, io, broken.promise)
   const usualLevel = asked.is_quiet ? 'warn' : 'info'
-  const log = workingLog(config, io, broken.promise, usualLevel)
   const tls = asked.tls === undefined ? {} : { tls: readTls(asked.tls) }
   const own = ownToken(config.store)
-  const secrets = withTokens(config, own.token)
+  // No token reaches the disk or a log, not even inside a message.
+  const secrets = { ...knownSecrets(config), 'token of the owner': own.token }
+  // A token that was never shown is removed again: the next start makes another.
   const undo: (() => unknown)[] = [() => own.isNew && own.file !== null && forgetToken(own.file)]
   try {
-    const store = await openStore(config.store, { secrets, leaseMs, warn, broken: broken.resolve })
-    undo.unshift(() => closeStore(store))
-    const runelog = announcing(store.runelog, io)
-    const sw = await createStatewright({ ...config, warn, log, store: { ...store, runelog } })
-    undo.unshift(() => sw.close())
-    const stopHearing = hearStrays(warn, store.redactor)
-    undo.unshift(stopHearing)
+    const { sw, store, warn, working } = await startWorking(config, io, { secrets, usualLevel })
+    undo.unshift(working.stop)
     const ids = createIds(hostPorts.random, hostPorts.now)
     let isLeaving = false
     let isBroken = false
-    void broken.promise.then(() => {
+    void working.broken.then(() => {
       isBroken = true
     })
     // The key is made when the server starts, like its token, so that no request makes one.
     const key = keyOf(config.store)
     key.signer()
     const backend = backendOf(sw, key)
-    const streams = createStreams(
-      { backend, timers: systemTimers, warn: cleaning(secrets, store.redactor).cleanWarn(warn) },
-      streamLimits({ ...usualLimits, ...server.limits }),
-    )
+    const { limits = {} } = server
+    const cleanWarn = cleaning(secrets, store.redactor).cleanWarn(warn)
+    const streams = createStreams({ backend, timers: systemTimers, warn: cleanWarn }, limits)
     const app = createServer({
       backend,
       operations,
       streams: streamRoutes(streams),
-      tokens: tokensOf(own.token, server.tokens),
+      tokens: [
+        tokenOf('owner', 'admin', own.token),
+        ...(server.tokens ?? []).map(({ name, scope, token }) => tokenOf(name, scope, token)),
+      ],
       version: packageVersion(),
       newId: () => ids.next('req'),
       timers: systemTimers,
       logger: createLogger(store.redactor, { write: (line) => io.warn(line.trimEnd()) }, logLevel(usualLevel)),
       hosts: [...(server.hosts ?? []), ...asked.hosts],
       origins: server.origins ?? [],
-      limits: server.limits ?? {},
+      limits,
       ...tls,
       ...consoleFolder(),
       isLeaving: () => isLeaving,
@@ -98,10 +88,7 @@ export async function serveConfig(
     const here = announced(url)
     if (here !== null) store.announce?.(here)
     return {
-      agents: Object.keys(config.agents),
-      max_concurrent_runs: maxConcurrentRuns,
-      is_shared: !store.isExclusive,
-      broken: broken.promise,
+      ...working,
       url,
       token_file: own.file,
       new_token: own.isNew ? own.token : null,
@@ -109,13 +96,10 @@ export async function serveConfig(
         isLeaving = true
         streams.close()
         await app.close()
-        await sw.close()
-        await closeStore(store)
-        stopHearing()
+        await working.stop()
       },
     }
   } catch (error) {
-    // Also removes a token that was never shown: the next start makes another.
     for (const step of undo) await step()
     throw error
   }
@@ -145,19 +129,6 @@ async function listen(
   }
   const { port: bound } = app.server.address() as AddressInfo
   return `${isSecure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${bound}`
-}
-
-function streamLimits({ streamBytes, streamsBytes, streams }: Limits) {
-  return { waiting_bytes: streamBytes, total_waiting_bytes: streamsBytes, max_streams: streams }
-}
-
-function tokensOf(own: string, more: NonNullable<Config['server']>['tokens'] = []): readonly Token[] {
-  return [tokenOf('owner', 'admin', own), ...more.map(({ name, scope, token }) => tokenOf(name, scope, token))]
-}
-
-/** No token reaches the disk or a log, not even inside a message. */
-function withTokens(config: Config, own: string) {
-  return { ...knownSecrets(config), 'token of the owner': own }
 }
 
 /** The owner's token, from its file. A store in memory has a token that ends with the process. */

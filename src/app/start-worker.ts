@@ -7,25 +7,34 @@ import { stacksOf } from '../runtime/thrown.ts'
 import type { Where, Working, WorkingIo } from '../surface/wiring.ts'
 import { withDefaults } from './defaults.ts'
 import { cleaning, knownSecrets } from './known-secrets.ts'
-import { configAt } from './load-config.ts'
+import { type Config, configAt } from './load-config.ts'
 import { closeStore, openStore } from './open-store.ts'
 import { createStatewright } from './statewright.ts'
-import { type Warn, workingLog, workingWarn } from './warnings.ts'
+import { type LogLevel, type Warn, workingLog, workingWarn } from './warnings.ts'
 
 /** Starts a worker as a config file describes it. */
 export async function startWorker(where: Pick<Where, 'store' | 'config'>, io: WorkingIo): Promise<Working> {
   const config = await configAt(where)
+  return (await startWorking(config, io, { secrets: knownSecrets(config), usualLevel: 'info' })).working
+}
+
+interface HowToWork {
+  readonly secrets: Readonly<Record<string, string>>
+  readonly usualLevel: LogLevel
+}
+
+/** Opens the store of a config and begins to work. `working.stop` closes all of it. */
+export async function startWorking(config: Config, io: WorkingIo, { secrets, usualLevel }: HowToWork) {
   const { leaseMs, maxConcurrentRuns } = withDefaults(config)
   const broken = Promise.withResolvers<Fault>()
   const warn = workingWarn(config.warn, io, broken.promise)
-  const log = workingLog(config, io, broken.promise)
-  const secrets = knownSecrets(config)
+  const log = workingLog(config, io, broken.promise, usualLevel)
   const store = await openStore(config.store, { secrets, leaseMs, warn, broken: broken.resolve })
   try {
     const runelog = announcing(store.runelog, io)
     const sw = await createStatewright({ ...config, warn, log, store: { ...store, runelog } })
     const stopHearing = hearStrays(warn, store.redactor)
-    return {
+    const working: Working = {
       agents: Object.keys(config.agents),
       max_concurrent_runs: maxConcurrentRuns,
       is_shared: !store.isExclusive,
@@ -36,6 +45,7 @@ export async function startWorker(where: Pick<Where, 'store' | 'config'>, io: Wo
         stopHearing()
       },
     }
+    return { sw, store, warn, working }
   } catch (error) {
     await closeStore(store)
     throw error
@@ -43,7 +53,7 @@ export async function startWorker(where: Pick<Where, 'store' | 'config'>, io: Wo
 }
 
 /** Warns of rejected promises that a tool left behind, instead of ending the process. Returns the way to stop. */
-export function hearStrays(warn: Warn, redactor: Redactor): () => void {
+function hearStrays(warn: Warn, redactor: Redactor): () => void {
   const report = cleaning({}, redactor).cleanWarn(warn)
   return hearStrayRejections((reason) =>
     report('a promise was rejected that no code waits for; perhaps a tool left it behind', {
@@ -54,7 +64,7 @@ export function hearStrays(warn: Warn, redactor: Redactor): () => void {
 }
 
 /** A runelog that reports each rune that it records. */
-export function announcing(runelog: Runelog, { onRune }: WorkingIo): Runelog {
+function announcing(runelog: Runelog, { onRune }: WorkingIo): Runelog {
   return {
     ...runelog,
     async append(batch) {

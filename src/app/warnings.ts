@@ -11,7 +11,7 @@ export type Warn = (message: string, details: object) => void
 const logLevels = ['debug', 'info', 'warn'] as const
 
 /** One of the levels. */
-type LogLevel = (typeof logLevels)[number]
+export type LogLevel = (typeof logLevels)[number]
 
 /** The level that `STATEWRIGHT_LOG` names, or `usual` if it is not set. */
 export function logLevel(usual: LogLevel): LogLevel {
@@ -82,7 +82,7 @@ export function workingLog(
   { log }: { readonly log?: Partial<Log> },
   io: Printing,
   broken: Promise<Fault>,
-  usual: LogLevel = 'info',
+  usual: LogLevel,
 ): Log {
   if (log !== undefined) return { info: () => {}, debug: () => {}, ...log }
   return atLevel(logLevel(usual), { info: workingWarn(undefined, io, broken), debug: printed(io) })

@@ -1,9 +1,8 @@
 import { DatabaseSync } from '../adapters/sqlite/driver.ts'
 
 /**
- * What someone does who has the file and wants another past: in a copy of the
- * database the trigger that forbids it is dropped, and one text of one record is
- * written over with another. Returns the event that was changed.
+ * What someone does who has the file and wants another past: in a copy of the database the trigger that forbids it is
+ * dropped, and one text of one record is written over with another. Returns the event that was changed.
  */
 export function tamper(store: string, copy: string, from: string, to: string): number {
   const original = new DatabaseSync(store)

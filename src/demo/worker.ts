@@ -1,7 +1,6 @@
 /**
- * The process that works and is killed: `worker.ts OPTIONS`. It says what is
- * recorded on its standard output and takes answers from its standard input,
- * one JSON object per line. Without a run it submits one; with one, it goes on.
+ * The process that works and is killed: `worker.ts OPTIONS`. It says what is recorded on its standard output and takes
+ * answers from its standard input, one JSON object per line. Without a run it submits one; with one, it goes on.
  */
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { listOf } from './common.ts'
 
 /** What a verification of the chain of a session found. */
 export const auditShape = z.object({
@@ -10,16 +11,14 @@ export const auditShape = z.object({
   /** The first event that is not what was recorded, and how that shows. */
   first_bad: z.object({ event_id: z.int(), problem: z.string() }).nullable(),
   /** Every event whose content was erased, by whom and why. */
-  redactions: z.array(
-    z.object({
-      event_id: z.int(),
-      recorded_at: z.int(),
-      reason: z.string(),
-      redacted_by: z.string().nullable(),
-      public_key: z.string().nullable(),
-      is_after_mark: z.boolean(),
-    }),
-  ),
+  redactions: listOf({
+    event_id: z.int(),
+    recorded_at: z.int(),
+    reason: z.string(),
+    redacted_by: z.string().nullable(),
+    public_key: z.string().nullable(),
+    is_after_mark: z.boolean(),
+  }),
 })
 
 /** What a verification of the chain of a session found. */

@@ -3,7 +3,7 @@ import { z } from 'zod'
 /** No parameters, no query, or an empty body. */
 export const nothing = z.strictObject({})
 
-/** The names that we give. Nothing else is looked up: no store, no header and no path sees what a stranger thought of. */
+/** An id that we give. Anything else is refused before a store, a header or a path gets it. */
 export const id = z.string().regex(/^[\w.:-]{1,200}$/, 'An id is 1 to 200 letters, digits and _ . : - only.')
 
 /**
@@ -16,6 +16,11 @@ export function count(shape: z.ZodInt): z.ZodPreprocess<z.ZodInt> {
 
 /** A boolean of a query: `1`, `true`, `0`, `false`, or the value itself. */
 export const flag = z.union([z.boolean(), z.stringbool()])
+
+/** A list of objects of one shape. */
+export function listOf<S extends z.ZodRawShape>(shape: S) {
+  return z.array(z.object(shape)).readonly()
+}
 
 /** Where a list goes on. */
 export const pageQuery = {

@@ -4,6 +4,7 @@ import { contractMachine } from '../machines/contract.ts'
 import { jsonValue } from '../runes/json-value.ts'
 import { callKinds, deciders, waitingReasons } from '../runes/kinds/call.ts'
 import { actorCategories, actors } from '../runes/rune.ts'
+import { listOf } from './common.ts'
 import { abandonedShape } from './session.ts'
 
 const status = z.enum(stateNames(contractMachine))
@@ -58,26 +59,17 @@ export const oneSnapshotShape = snapshotShape.extend({
 /** One contract by itself. */
 export type OneSnapshot = z.infer<typeof oneSnapshotShape>
 
-const labels = [
-  'NOT_STARTED',
-  'IN_PROGRESS',
-  'WAITING',
-  'SUCCESS',
-  'FAILED',
-  'REJECTED',
-  'CANCELLED',
-  'UNKNOWN',
-] as const
+const label = z.enum(['NOT_STARTED', 'IN_PROGRESS', 'WAITING', 'SUCCESS', 'FAILED', 'REJECTED', 'CANCELLED', 'UNKNOWN'])
 
 /** What a status says about the world; an unknown outcome has a label of its own. */
-export type ConsequenceLabel = (typeof labels)[number]
+export type ConsequenceLabel = z.infer<typeof label>
 
 /** What one contract did to the world. */
 export const consequenceShape = z.object({
   execution_id: z.string(),
   action_type: actionType,
   action_summary: z.string(),
-  consequence_label: z.enum(labels),
+  consequence_label: label,
   result: jsonValue.nullable(),
   error_message: z.string().nullable(),
   /** The action is irreversible and it happened. */
@@ -167,7 +159,7 @@ const messageShape = z.discriminatedUnion('role', [
   z.object({
     role: z.literal('assistant'),
     text: z.string(),
-    calls: z.array(z.object({ call_id: z.string(), name: z.string(), arguments: jsonValue })).readonly(),
+    calls: listOf({ call_id: z.string(), name: z.string(), arguments: jsonValue }),
     provider_state: jsonValue.exactOptional(),
     provider_model: z.string().exactOptional(),
     partial: z.literal(true).exactOptional(),

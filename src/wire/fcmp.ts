@@ -31,8 +31,8 @@ const meta = z.strictObject({
 })
 
 /** One type of event: when it comes, and what its `data` holds. */
-function event<T extends string, D extends z.ZodType>(type: T, when: string, data: D) {
-  return z.strictObject({ ...envelope, type: z.literal(type), data, meta }).describe(when)
+function event<T extends string, S extends z.ZodRawShape>(type: T, when: string, data: S) {
+  return z.strictObject({ ...envelope, type: z.literal(type), data: z.strictObject(data), meta }).describe(when)
 }
 
 const terminal = z.discriminatedUnion('status', [
@@ -54,7 +54,7 @@ export const fcmpEvent = z.discriminatedUnion(
     event(
       'conversation.state.changed',
       'The run moves. Every move has one, and the stream ends with the one that has `terminal`.',
-      z.strictObject({
+      {
         from: status,
         to: status,
         trigger: z.enum(triggers),
@@ -63,58 +63,54 @@ export const fcmpEvent = z.discriminatedUnion(
           .optional()
           .describe('On a change to `waiting_user`: the first of the questions that the run waits for.'),
         terminal: terminal.optional().describe('On the last change: how the run ended. A failure says why.'),
-      }),
+      },
     ),
     event(
       'user.input.required',
       'A question is open. The questions that a run waits for come right before the change to `waiting_user`, also when it waits again or still waits after a restart. A question that a tool asks in the middle of its work comes when it is asked, and the run stays `running`.',
-      z.strictObject({
+      {
         kind: z.enum(inputKinds).describe('How to show it; never what to do with it.'),
         prompt: text,
         interaction_id: text.optional().describe('What to answer to. Left out if the question is not public.'),
-      }),
+      },
     ),
     event(
       'interaction.reply.accepted',
       'A person answered. If the run was waiting, the change to `queued` comes next; if it was queued or running, no change follows.',
-      z.strictObject({
+      {
         interaction_id: text,
         resolution_mode: z.literal('user_reply'),
         accepted_at: instant.describe('The `ts` of the event.'),
-      }),
+      },
     ),
     event(
       'interaction.auto_decide.timeout',
       'The deadline of a question passed first. What follows is as for a reply.',
-      z.strictObject({
+      {
         interaction_id: text,
         resolution_mode: z.literal('auto_decide_timeout'),
         policy: callKinds['interaction.expired'].shape.effect.describe('What silence did.'),
         accepted_at: instant.describe('The `ts` of the event.'),
-      }),
+      },
     ),
     event(
       'interaction.closed',
       'A question ends without answer and deadline. `withdrawn`: what it concerned is over. `left_to_inbox`: the run ends, and the question whether an action happened stays in the inbox.',
-      z.strictObject({
+      {
         interaction_id: text,
         resolution_mode: z.enum(['withdrawn', 'left_to_inbox']),
         reason: text.optional(),
         closed_at: instant.describe('The `ts` of the event.'),
-      }),
+      },
     ),
-    event(
-      'assistant.message.final',
-      'Right before the change to `succeeded`.',
-      z.strictObject({
-        message_id: text.describe('The turn that said it, or the run if no turn did.'),
-        text: text.optional().describe('Left out if the model said nothing at the end.'),
-      }),
-    ),
+    event('assistant.message.final', 'Right before the change to `succeeded`.', {
+      message_id: text.describe('The turn that said it, or the run if no turn did.'),
+      text: text.optional().describe('Left out if the model said nothing at the end.'),
+    }),
     event(
       'diagnostic.warning',
       'A turn broke, or a reply found other contracts waiting than its checkpoint expects. It changes no state.',
-      z.strictObject({ code: text, message: text.optional(), detail: text.optional() }),
+      { code: text, message: text.optional(), detail: text.optional() },
     ),
   ],
   { error: ({ code }) => (code === 'invalid_union' ? `It is none of ${names()}.` : undefined) },

@@ -3,13 +3,14 @@ import { stateNames } from '../kernel/machine.ts'
 import { goalMachine, goalStopNames } from '../machines/goal.ts'
 import { taskMachine } from '../machines/task.ts'
 import { jsonValue } from '../runes/json-value.ts'
+import { listOf } from './common.ts'
 import { obstacleShape } from './run.ts'
 import { abandonedShape } from './session.ts'
 
 /** A state of the goal machine. */
 export const goalState = z.enum(stateNames(goalMachine))
 
-const taskShape = z.object({
+const taskFields = {
   task_id: z.string(),
   task: z.string(),
   kind: z.enum(['work', 'review']),
@@ -33,7 +34,7 @@ const taskShape = z.object({
     .nullable(),
   reason: z.string().nullable(),
   result: jsonValue,
-})
+}
 
 /** A goal as people look at it. */
 export const goalShape = z.object({
@@ -56,24 +57,15 @@ export const goalShape = z.object({
     cost_usd: z.number().optional(),
     iterations: z.int(),
   }),
-  used: z.object({
-    tokens: z.int(),
-    tool_calls: z.int(),
-    cost_usd: z.number(),
-    wall_time_ms: z.int(),
+  used: z.object({ tokens: z.int(), tool_calls: z.int(), cost_usd: z.number(), wall_time_ms: z.int() }),
+  tasks: listOf(taskFields),
+  waits_for: listOf({
+    interaction_id: z.string(),
+    interaction_kind: z.string(),
+    prompt: z.string(),
+    task_id: z.string().nullable(),
+    run_id: z.string().nullable(),
   }),
-  tasks: z.array(taskShape).readonly(),
-  waits_for: z
-    .array(
-      z.object({
-        interaction_id: z.string(),
-        interaction_kind: z.string(),
-        prompt: z.string(),
-        task_id: z.string().nullable(),
-        run_id: z.string().nullable(),
-      }),
-    )
-    .readonly(),
   /** Its session is paused or suspended, and nothing of the goal is under way; null if it can go on, or is over. */
   held_up_by: obstacleShape.nullable(),
   /** A run of it is running, and its process is gone; null where a process works on the store. */
@@ -85,7 +77,7 @@ export const severities = ['error', 'warning', 'suggestion', 'info'] as const
 /** What a finding is about. */
 export const categories = ['correctness', 'security', 'performance', 'style', 'completeness'] as const
 
-const findingShape = z.object({
+const findingFields = {
   id: z.string(),
   severity: z.enum(severities),
   category: z.enum(categories),
@@ -97,7 +89,7 @@ const findingShape = z.object({
   /** The same task, as the plan calls it. */
   task: z.string().nullable(),
   suggested_fix: z.string().nullable(),
-})
+}
 
 /** One review of a goal by its critic. */
 export const critiqueShape = z.object({
@@ -108,7 +100,7 @@ export const critiqueShape = z.object({
   at: z.int(),
   /** What was found has been erased since. */
   is_redacted: z.boolean(),
-  findings: z.array(findingShape).readonly(),
+  findings: listOf(findingFields),
 })
 
 /** One review of a goal by its critic. */

@@ -6,18 +6,24 @@ import { visibilities } from '../runes/rune.ts'
 import { id } from './common.ts'
 import { snapshotShape } from './contract.ts'
 
-/** All that a person has to see before saying yes, and what became of it. Nothing in it is cut. */
-export const interactionShape = z.object({
+const asked = {
   interaction_id: z.string(),
   session_id: z.string(),
   run_id: z.string().nullable(),
-  agent: z.string().nullable(),
   call_id: z.string().nullable(),
+  /** The contract that waits for the answer. */
   execution_id: z.string().nullable(),
+  /** What asked, where no run did. */
   coordination_id: z.string().nullable(),
   goal_id: z.string().nullable(),
   task_id: z.string().nullable(),
   interaction_kind: z.string(),
+}
+
+/** All that a person has to see before saying yes, and what became of it. Nothing in it is cut. */
+export const interactionShape = z.object({
+  ...asked,
+  agent: z.string().nullable(),
   state: z.enum(stateNames(interactionMachine)),
   /** What it is about, or why it is asked. For people: characters that hide or turn text around are escaped here. */
   prompt: z.string(),
@@ -48,18 +54,8 @@ export type InteractionCard = z.infer<typeof interactionShape>
 
 /** A question in the inbox. */
 export const openInteractionShape = z.object({
-  interaction_id: z.string(),
-  session_id: z.string(),
+  ...asked,
   title: z.string().nullable(),
-  run_id: z.string().nullable(),
-  call_id: z.string().nullable(),
-  /** The contract that waits for the answer. */
-  execution_id: z.string().nullable(),
-  /** What asked, where no run did. */
-  coordination_id: z.string().nullable(),
-  goal_id: z.string().nullable(),
-  task_id: z.string().nullable(),
-  interaction_kind: z.string(),
   prompt: z.string(),
   deadline: z.int().nullable(),
   opened_at: z.int(),

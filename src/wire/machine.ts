@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { listOf } from './common.ts'
 
 /** A machine as its declaration has it. */
 export const topologyShape = z.object({
@@ -6,33 +7,23 @@ export const topologyShape = z.object({
   version: z.int(),
   meaning: z.string(),
   initial_status: z.string(),
-  nodes: z
-    .array(
-      z.object({
-        status: z.string(),
-        meaning: z.string(),
-        is_terminal: z.boolean(),
-        is_initial: z.boolean(),
-        is_stable: z.boolean(),
-        is_resumable: z.boolean(),
-      }),
-    )
-    .readonly(),
-  edges: z
-    .array(
-      z.object({
-        from_status: z.string(),
-        to_status: z.string(),
-        trigger: z.string(),
-        guards: z.array(z.string()).readonly(),
-        rune: z.string().nullable(),
-        extension: z.string().optional(),
-      }),
-    )
-    .readonly(),
-  forbidden_transitions: z
-    .array(z.object({ from_status: z.string(), to_status: z.string(), reason: z.string() }))
-    .readonly(),
+  nodes: listOf({
+    status: z.string(),
+    meaning: z.string(),
+    is_terminal: z.boolean(),
+    is_initial: z.boolean(),
+    is_stable: z.boolean(),
+    is_resumable: z.boolean(),
+  }),
+  edges: listOf({
+    from_status: z.string(),
+    to_status: z.string(),
+    trigger: z.string(),
+    guards: z.array(z.string()).readonly(),
+    rune: z.string().nullable(),
+    extension: z.string().optional(),
+  }),
+  forbidden_transitions: listOf({ from_status: z.string(), to_status: z.string(), reason: z.string() }),
   terminal_statuses: z.array(z.string()).readonly(),
   resumable_statuses: z.array(z.string()).readonly(),
 })
@@ -46,8 +37,8 @@ export const subjectShape = z.object({
   since: z.int(),
   /** The rune that brought it there. */
   event_id: z.int(),
-  allowed: z.array(z.object({ trigger: z.string(), to: z.string(), needs: z.array(z.string()).readonly() })).readonly(),
-  forbidden: z.array(z.object({ to: z.string(), because: z.string() })).readonly(),
+  allowed: listOf({ trigger: z.string(), to: z.string(), needs: z.array(z.string()).readonly() }),
+  forbidden: listOf({ to: z.string(), because: z.string() }),
 })
 
 /** Where one subject is, and what may become of it. */
@@ -55,20 +46,16 @@ export type SubjectCard = z.infer<typeof subjectShape>
 
 /** How many subjects are in each state that is not an end. */
 export const occupancyShape = z.object({
-  machines: z.array(
-    z.object({
-      machine: z.string(),
-      states: z.array(
-        z.object({
-          state: z.string(),
-          count: z.int(),
-          /** There are at least as many. */
-          is_capped: z.boolean(),
-          oldest_since: z.int().nullable(),
-        }),
-      ),
+  machines: listOf({
+    machine: z.string(),
+    states: listOf({
+      state: z.string(),
+      count: z.int(),
+      /** There are at least as many. */
+      is_capped: z.boolean(),
+      oldest_since: z.int().nullable(),
     }),
-  ),
+  }),
 })
 
 /** How many subjects are in each state that is not an end. */

@@ -6,6 +6,7 @@ import { guardReading, outputProduced } from '../coordinator/schemas/record.ts'
 import { stateNames } from '../kernel/machine.ts'
 import { coordinationMachine } from '../machines/coordination.ts'
 import { jsonObject, jsonValue } from '../runes/json-value.ts'
+import { listOf } from './common.ts'
 
 /** A state of the coordination machine. */
 export const planState = z.enum(stateNames(coordinationMachine))
@@ -37,19 +38,15 @@ export const planShape = z.object({
   run_id: z.string().nullable(),
   intent: jsonValue,
   policy: jsonValue,
-  moves: z
-    .array(
-      z.object({
-        from: planState,
-        to: planState,
-        trigger: z.string(),
-        at: z.int(),
-        duration_ms: z.int(),
-        guards: z.array(guardReading).readonly(),
-        outputs: z.array(outputProduced).readonly(),
-      }),
-    )
-    .readonly(),
+  moves: listOf({
+    from: planState,
+    to: planState,
+    trigger: z.string(),
+    at: z.int(),
+    duration_ms: z.int(),
+    guards: z.array(guardReading).readonly(),
+    outputs: z.array(outputProduced).readonly(),
+  }),
   waits_for: waitingShape.nullable(),
   failure: failurePack.nullable(),
 })
@@ -68,27 +65,23 @@ const answered = answerPack.extend({ metadata: jsonObject.optional() })
 export const planQuestionsShape = z.object({
   waits_for: waitingShape.nullable(),
   /** What was asked, and what was answered to it; null where no answer came. */
-  rounds: z.array(z.object({ question_pack: questionPack, answer_pack: answered.nullable() })).readonly(),
+  rounds: listOf({ question_pack: questionPack, answer_pack: answered.nullable() }),
 })
 
 /** The frozen files of a plan. */
 export const planFilesShape = z.object({
   /** Each text is at `/api/outputs/{ref}`. */
-  files: z.array(z.object({ name: z.string(), ref: z.string(), sha256: z.string() })).readonly(),
+  files: listOf({ name: z.string(), ref: z.string(), sha256: z.string() }),
 })
 
 /** Whether the frozen files are what was frozen. */
 export const planProofShape = z.object({
   is_sound: z.boolean(),
-  problems: z
-    .array(
-      z.object({
-        file: z.string(),
-        check: z.enum(['schema', 'checksum', 'lineage', 'topology', 'signature']),
-        message: z.string(),
-      }),
-    )
-    .readonly(),
+  problems: listOf({
+    file: z.string(),
+    check: z.enum(['schema', 'checksum', 'lineage', 'topology', 'signature']),
+    message: z.string(),
+  }),
 })
 
 /** A plan with its moves, and what it waits for. */

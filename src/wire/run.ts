@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { jsonValue } from '../runes/json-value.ts'
 import { budget } from '../runes/kinds/work.ts'
 import { visibilities } from '../runes/rune.ts'
-import { id } from './common.ts'
-import { runStatus } from './session.ts'
+import { id, listOf } from './common.ts'
+import { runStatus, usedShape } from './session.ts'
 
 /** What a run is submitted with: as in the library, by the same names. */
 export const submissionBody = z.strictObject({
@@ -84,7 +84,7 @@ export const runShape = z.object({
   /** It is running, and its process is gone: nothing happens until a process that works takes it. */
   is_abandoned: z.boolean(),
   pending_interaction_ids: z.array(z.string()).readonly(),
-  used: z.object({ tokens: z.int(), tool_calls: z.int(), wall_time_ms: z.int() }),
+  used: usedShape,
   budget: budget.nullable(),
   /** One that is not public has no result here, and nothing in any stream. */
   visibility: z.enum(visibilities),
@@ -92,7 +92,7 @@ export const runShape = z.object({
   error_code: z.string().nullable(),
   message: z.string().nullable(),
   /** How long it has been in each state. */
-  durations: z.array(z.object({ state: z.string(), visits: z.int(), total_ms: z.int() })).readonly(),
+  durations: listOf({ state: z.string(), visits: z.int(), total_ms: z.int() }),
   event_id: z.int(),
 })
 

@@ -7,11 +7,7 @@ import { callKinds, waitingReasons } from '../runes/kinds/call.ts'
 import { workKinds } from '../runes/kinds/work.ts'
 import { actorCategories } from '../runes/rune.ts'
 
-/*
- * What a conversational client hears of a session. This is the only
- * declaration of these events: types, the OpenAPI document and
- * `docs/streams.md` come from it.
- */
+// The only declaration of the events of a session: types, the OpenAPI document and `docs/streams.md` come from it.
 
 const turn_id = z.string().optional()
 const status = z.enum(stateNames(contractMachine))
@@ -52,8 +48,10 @@ const recorded = {
 }
 
 /** One type of event: when it comes, and what its `payload` holds. */
-function event<T extends string, P extends z.ZodType>(type: T, when: string, payload: P) {
-  return z.strictObject({ type: z.literal(type), ...about, ...recorded, payload }).describe(when)
+function event<T extends string, S extends z.ZodRawShape>(type: T, when: string, payload: S) {
+  return z
+    .strictObject({ type: z.literal(type), ...about, ...recorded, payload: z.strictObject(payload) })
+    .describe(when)
 }
 
 /** A piece of text comes before it is recorded, too. */
@@ -68,29 +66,13 @@ const delta = z
   })
   .describe('A piece of text is on its way. A client that ignores these misses nothing.')
 
-/** Every event of the stream of a session. */
-export const sessionEvent = z.discriminatedUnion('type', [
-  event(
-    'text',
-    'A round of a turn said something: all of it, once.',
-    z.strictObject({
-      turn_id,
-      round: z.int().optional(),
-      is_partial: z.literal(true).optional().describe('It was cut short.'),
-      is_final: z.boolean().describe('It is the last word of the run.'),
-      content: z.string(),
-    }),
-  ),
-  delta,
-  event(
-    'emotion',
-    'A model tells the mood of the person it talks to.',
-    z.strictObject({ turn_id, ...workKinds['turn.emotion_detected'].shape }),
-  ),
-  event(
-    'ecs',
-    'A person is asked. The fields and options of the request are fields here, too.',
-    z.looseObject({
+/** The fields of the question stand beside those that every question has. */
+const ecs = z
+  .strictObject({
+    type: z.literal('ecs'),
+    ...about,
+    ...recorded,
+    payload: z.looseObject({
       id: z.string().describe('What to answer to.'),
       interaction_kind,
       type: z.string(),
@@ -102,49 +84,53 @@ export const sessionEvent = z.discriminatedUnion('type', [
       on_silence,
       digest,
     }),
-  ),
-  event('tool_result', 'A call has its result.', z.strictObject({ ...resultOfTool, result: jsonValue.nullable() })),
-  event('execution_state', 'A contract moves.', executionState),
-  event(
-    'memory_saved',
-    'A contract is over, and what is remembered of it is saved.',
-    z.strictObject({ count: z.int().positive(), entries: z.array(callKinds['memory.committed']) }),
-  ),
-  event(
-    'status',
-    'A session, run, interaction, plan or goal begins or moves.',
-    z.strictObject({
-      machine: z.string(),
-      subject_id: z.string(),
-      from: z.string().nullable(),
-      status: z.string().describe('Where it is now.'),
-      trigger: z.string().nullable(),
-      session_id: z.string(),
-    }),
-  ),
-  event(
-    'done',
-    'A run is over; once for each run, whatever became of it.',
-    z.strictObject({
-      run_id: z.string(),
-      status: z.enum(stateNames(runMachine).filter((status) => isTerminal(runMachine, status))),
-      result: jsonValue.nullable(),
-      error_code: z.string().nullable(),
-      message: z.string().nullable(),
-    }),
-  ),
-  event(
-    'error',
-    'A turn broke, or a run failed.',
-    z.strictObject({
-      code: z.string().nullable(),
-      message: z.string().nullable(),
-      retryable: z.boolean(),
-      is_final: z.boolean().describe('The run failed over it.'),
-      turn_id,
-      run_id: z.string().optional(),
-    }),
-  ),
+  })
+  .describe('A person is asked. The fields and options of the request are fields here, too.')
+
+/** Every event of the stream of a session. */
+export const sessionEvent = z.discriminatedUnion('type', [
+  event('text', 'A round of a turn said something: all of it, once.', {
+    turn_id,
+    round: z.int().optional(),
+    is_partial: z.literal(true).optional().describe('It was cut short.'),
+    is_final: z.boolean().describe('It is the last word of the run.'),
+    content: z.string(),
+  }),
+  delta,
+  event('emotion', 'A model tells the mood of the person it talks to.', {
+    turn_id,
+    ...workKinds['turn.emotion_detected'].shape,
+  }),
+  ecs,
+  event('tool_result', 'A call has its result.', { ...resultOfTool, result: jsonValue.nullable() }),
+  event('execution_state', 'A contract moves.', executionState.shape),
+  event('memory_saved', 'A contract is over, and what is remembered of it is saved.', {
+    count: z.int().positive(),
+    entries: z.array(callKinds['memory.committed']),
+  }),
+  event('status', 'A session, run, interaction, plan or goal begins or moves.', {
+    machine: z.string(),
+    subject_id: z.string(),
+    from: z.string().nullable(),
+    status: z.string().describe('Where it is now.'),
+    trigger: z.string().nullable(),
+    session_id: z.string(),
+  }),
+  event('done', 'A run is over; once for each run, whatever became of it.', {
+    run_id: z.string(),
+    status: z.enum(stateNames(runMachine).filter((status) => isTerminal(runMachine, status))),
+    result: jsonValue.nullable(),
+    error_code: z.string().nullable(),
+    message: z.string().nullable(),
+  }),
+  event('error', 'A turn broke, or a run failed.', {
+    code: z.string().nullable(),
+    message: z.string().nullable(),
+    retryable: z.boolean(),
+    is_final: z.boolean().describe('The run failed over it.'),
+    turn_id,
+    run_id: z.string().optional(),
+  }),
 ])
 
 type Told = z.infer<typeof sessionEvent>

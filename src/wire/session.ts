@@ -3,14 +3,13 @@ import { stateNames } from '../kernel/machine.ts'
 import { runMachine } from '../machines/run.ts'
 import { sessionMachine } from '../machines/session.ts'
 import { budget } from '../runes/kinds/work.ts'
+import { listOf } from './common.ts'
 import { subjectShape } from './machine.ts'
 
 /** A state of the session machine. */
 export const sessionState = z.enum(stateNames(sessionMachine))
 /** A state of the run machine. */
 export const runStatus = z.enum(stateNames(runMachine))
-
-const used = z.object({ tokens: z.int(), tool_calls: z.int() })
 
 /** A question that a session waits for. */
 const waitingShape = z.object({
@@ -56,7 +55,7 @@ export const summaryShape = z.object({
   /** The oldest question, and how many there are. */
   waiting_for: waitingShape.nullable(),
   waiting: z.int(),
-  used,
+  used: z.object({ tokens: z.int(), tool_calls: z.int() }),
   budget: budget.nullable(),
   last_error: z.object({ code: z.string(), message: z.string(), at: z.int() }).nullable(),
   /** A run of it is running, and its process is gone; null where a process works on the store. */
@@ -67,7 +66,8 @@ export const summaryShape = z.object({
 /** A session in a list. */
 export type SummaryCard = z.infer<typeof summaryShape>
 
-const usedShape = z.object({ tokens: z.int(), tool_calls: z.int(), wall_time_ms: z.int() })
+/** What was spent. */
+export const usedShape = z.object({ tokens: z.int(), tool_calls: z.int(), wall_time_ms: z.int() })
 
 /** A session by itself. `event_id` is where a stream goes on from what stands here. */
 export const sessionShape = z.object({
@@ -81,22 +81,16 @@ export const sessionShape = z.object({
   /** Every machine that is not over, outermost first. */
   spine: z.array(subjectShape).readonly(),
   waiting_on: z.array(waitingShape).readonly(),
-  runs: z
-    .array(z.object({ run_id: z.string(), agent: z.string(), status: runStatus, mode: z.string(), attempt: z.int() }))
-    .readonly(),
-  agents: z
-    .array(
-      z.object({
-        agent_id: z.string(),
-        agent: z.string(),
-        role: z.string(),
-        parent_id: z.string().nullable(),
-        state: z.string(),
-        used: usedShape,
-        budget: budget.nullable(),
-      }),
-    )
-    .readonly(),
+  runs: listOf({ run_id: z.string(), agent: z.string(), status: runStatus, mode: z.string(), attempt: z.int() }),
+  agents: listOf({
+    agent_id: z.string(),
+    agent: z.string(),
+    role: z.string(),
+    parent_id: z.string().nullable(),
+    state: z.string(),
+    used: usedShape,
+    budget: budget.nullable(),
+  }),
   costs: usedShape,
 })
 

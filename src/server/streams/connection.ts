@@ -21,13 +21,8 @@ export interface Connection {
   onOver(listener: () => void): void
 }
 
-/** How much one connection may hold back. */
-interface ConnectionLimits {
-  /** How many bytes may wait for one reader. */
-  readonly waiting_bytes: number
-  /** How many checks in a row a reader may take nothing although something waits. */
-  readonly stalled_checks: number
-}
+/** How many checks in a row a reader may take nothing although something waits. */
+const stalled_checks = 4
 
 /** A reader of a stream has nothing to say after its request. */
 const loquacity = 64 * 1024
@@ -40,11 +35,7 @@ const sliceBytes = 64 * 1024
  * holds references, and the socket gets slices of them, so a reader that stalls costs no copy. The end of the answer is
  * the end of the connection, so there is no length and no chunk.
  */
-export function createConnection(
-  socket: Socket,
-  { waiting_bytes, stalled_checks }: ConnectionLimits,
-  ledger: Ledger,
-): Connection {
+export function createConnection(socket: Socket, waiting_bytes: number, ledger: Ledger): Connection {
   const listeners: (() => void)[] = []
   const heard = socket.bytesRead
   const queue: Uint8Array[] = []

@@ -4,6 +4,7 @@ import { runesOf, subjectOf } from '../../runelog/queries.ts'
 import type { Timers } from '../../runtime/ports.ts'
 import { readThrown } from '../../runtime/thrown.ts'
 import type { Backend } from '../../surface/backend.ts'
+import { type Limits, usualLimits } from '../limits.ts'
 import type { BeginStream } from '../routes.ts'
 import { type Connection, createConnection, createLedger } from './connection.ts'
 import type { View } from './frames.ts'
@@ -18,26 +19,10 @@ export interface StreamPorts {
   readonly warn: (message: string, details: object) => void
 }
 
-/** How many readers there may be, and how much each may hold back. */
-export interface StreamLimits {
-  readonly heartbeat_ms: number
-  /** How many bytes may wait for one reader before it is cut off. It can come back to where it was. */
-  readonly waiting_bytes: number
-  /** How many bytes may wait for all readers together. Then those with the most are cut off. */
-  readonly total_waiting_bytes: number
-  /** How many heartbeats in a row a reader may miss. */
-  readonly stalled_checks: number
-  readonly max_streams: number
-}
+/** The limits of a server that concern its streams. */
+export type StreamLimits = Pick<Limits, 'streamBytes' | 'streamsBytes' | 'streams'>
 
-/** The limits of a server that sets none. */
-const usualLimits: StreamLimits = {
-  heartbeat_ms: 15_000,
-  waiting_bytes: 256 * 1024,
-  total_waiting_bytes: 32 * 1024 * 1024,
-  stalled_checks: 4,
-  max_streams: 12_000,
-}
+const heartbeat_ms = 15_000
 
 /** The headers of every stream. */
 export const streamHeaders = {
@@ -57,7 +42,7 @@ export function createStreams({ backend, timers, warn }: StreamPorts, given: Par
   /** By session, and there by run: a commit wakes those whom it concerns, not all. */
   const runs = new Map<string, Map<string, RunHub>>()
   const connections = new Set<Connection>()
-  const ledger = createLedger(limits.total_waiting_bytes, cutLongest)
+  const ledger = createLedger(limits.streamsBytes, cutLongest)
   let summaries: SummariesHub | undefined
   let stopBeating = () => {}
 
@@ -81,14 +66,14 @@ export function createStreams({ backend, timers, warn }: StreamPorts, given: Par
   ]
 
   function beat() {
-    stopBeating = timers.after(limits.heartbeat_ms, beat)
+    stopBeating = timers.after(heartbeat_ms, beat)
     for (const hub of hubs()) hub.beat()
     summaries?.beat()
   }
 
   function connect(socket: Socket, headers: Readonly<Record<string, string>>): Connection {
-    const connection = createConnection(socket, limits, ledger)
-    if (connections.size === 0) stopBeating = timers.after(limits.heartbeat_ms, beat)
+    const connection = createConnection(socket, limits.streamBytes, ledger)
+    if (connections.size === 0) stopBeating = timers.after(heartbeat_ms, beat)
     connections.add(connection)
     connection.onOver(() => {
       connections.delete(connection)
@@ -107,13 +92,13 @@ export function createStreams({ backend, timers, warn }: StreamPorts, given: Par
   function cutLongest() {
     const longest = [...connections].sort((a, b) => b.waiting() - a.waiting())
     for (const connection of longest) {
-      if (ledger.total() <= limits.total_waiting_bytes) return
+      if (ledger.total() <= limits.streamsBytes) return
       connection.cut()
     }
   }
 
   function room() {
-    const { max_streams: limit } = limits
+    const { streams: limit } = limits
     if (connections.size >= limit) throw faults.too_many_streams({ limit })
   }
 

@@ -146,7 +146,7 @@ test('a heartbeat every 15 s takes the cursor past what is hidden', async () => 
 })
 
 test('who cannot be served is told why before a stream begins', async () => {
-  const { get: ask, read } = await openSession({ max_streams: 1 })
+  const { get: ask, read } = await openSession({ streams: 1 })
   const get = async (where: string, headers: Record<string, string> = {}) => {
     const response = await ask(where, headers)
     return [response.status, ((await response.json()) as { code: string }).code]

@@ -61,7 +61,7 @@ test('however readers come and go while it is written, each sees everything once
 })
 
 test('streams: a reader that takes nothing is cut off at the limit and can resume; other readers are not affected', async () => {
-  const { write, read, streams } = await openSession({ waiting_bytes: 64 * 1024 })
+  const { write, read, streams } = await openSession({ streamBytes: 64 * 1024 })
   const slow = read(`${path}?runes=1`)
   const quick = read(`${path}?runes=1`)
   for (const reader of [slow, quick]) await reader.upTo(1)
