@@ -1,8 +1,8 @@
-/** Lists exports that no other file imports, that only tests import, or that have no TSDoc. */
+/** Lists exports that no other file imports, that only tests use, or that have no TSDoc. */
 import { exportReport } from './unused-exports.ts'
 
 const { exports, ...found } = exportReport(process.cwd())
-const meanings = { unused: 'unused', testOnly: 'only tests import', undocumented: 'no TSDoc' } as const
+const meanings = { unused: 'unused', testOnly: 'only tests use', undocumented: 'no TSDoc' } as const
 for (const [kind, meaning] of Object.entries(meanings) as [keyof typeof found, string][])
   for (const each of found[kind]) console.log(`${meaning}: ${each}`)
 console.log(

@@ -6,7 +6,7 @@ export interface ExportReport {
   readonly exports: number
   /** No other file imports them. */
   readonly unused: readonly string[]
-  /** Only tests import them, so the product never runs what they prove. */
+  /** Only tests use them, so the product never runs what they prove. What its own file uses may be exported for a test. */
   readonly testOnly: readonly string[]
   /** No TSDoc stands directly above them. */
   readonly undocumented: readonly string[]
@@ -44,7 +44,10 @@ export function exportReport(root: string): ExportReport {
     exports: found.length,
     unused: list(internal.filter((each) => usersOf(each).length === 0)),
     testOnly: list(
-      internal.filter((each) => usersOf(each).length > 0 && usersOf(each).every((user) => user.startsWith('test/'))),
+      internal.filter((each) => {
+        const users = usersOf(each)
+        return !each.isUsedHere && users.length > 0 && users.every((user) => user.startsWith('test/'))
+      }),
     ),
     undocumented: list(found.filter(({ isDocumented }) => !isDocumented)),
   }
@@ -55,17 +58,20 @@ interface Export {
   readonly line: number
   readonly name: string
   readonly isDocumented: boolean
+  readonly isUsedHere: boolean
 }
 
 function exportsIn(file: string, source: string): readonly Export[] {
   const lines = source.split('\n')
+  const words = wordsOf(source.replace(/\/\*\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, ''))
   const found = new Map<string, Export>()
   for (const [i, line] of lines.entries()) {
     const name = declaration.exec(line)?.[1]
     // Only the first signature of an overloaded function needs TSDoc.
     if (name === undefined || found.has(name)) continue
     const above = lines.findLast((each, j) => j < i && !each.startsWith('//'))
-    found.set(name, { file, line: i + 1, name, isDocumented: above?.endsWith('*/') ?? false })
+    const isUsedHere = words.filter((word) => word === name).length > 1
+    found.set(name, { file, line: i + 1, name, isDocumented: above?.endsWith('*/') ?? false, isUsedHere })
   }
   return [...found.values()]
 }
@@ -90,6 +96,8 @@ function usesIn(file: string, source: string): ReadonlyMap<string, readonly stri
       ),
     )
   for (const pattern of [/^import(?: type)? \* as \w+ from '(\.[^']+)'/gm, /\bimport\(\s*'(\.[^']+)'/g])
-    for (const [, specifier = ''] of source.matchAll(pattern)) add(specifier, source.match(/[A-Za-z_$][\w$]*/g) ?? [])
+    for (const [, specifier = ''] of source.matchAll(pattern)) add(specifier, wordsOf(source))
   return found
 }
+
+const wordsOf = (source: string): readonly string[] => source.match(/[A-Za-z_$][\w$]*/g) ?? []

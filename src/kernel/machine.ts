@@ -186,7 +186,7 @@ export interface Reading extends Finding {
 type Predicate = { read(facts: object): Finding }['read']
 
 /** What a machine's guards are: one predicate for each name that its edges mention. */
-export type Predicates<G extends string = string> = { readonly [K in G]: Predicate }
+type Predicates<G extends string = string> = { readonly [K in G]: Predicate }
 
 /** A finding that holds if `holds` does, with the sentence for either case. */
 export function finding(holds: boolean, because: string, whyNot: string): Finding {

@@ -190,8 +190,3 @@ export const couplings = defineCouplings<MoveName>()({
     step_cancelled_answered:{ by: 'either', moves: ['contract.cancel'], within: ends, meaning: 'The step is withdrawn after its answer came and before it was used.' },
   },
 })
-
-/** The name of a frame. */
-export type FrameName = keyof (typeof couplings)['frames']
-/** The name of a thread. */
-export type ThreadName = keyof (typeof couplings)['threads']

@@ -88,7 +88,7 @@ export const goalMachine = defineGuarded(goalGuards, {
 /** A state of a goal. */
 export type GoalState = StateOf<typeof goalMachine>
 /** A trigger of a goal. */
-export type GoalTrigger = TriggerOf<typeof goalMachine>
+type GoalTrigger = TriggerOf<typeof goalMachine>
 
 /** Every reason for which a goal is stopped, with the trigger that stops it. `plan.stopped` records the name as its cause. */
 // biome-ignore format: tables are audited by eye, so their columns line up

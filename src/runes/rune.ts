@@ -100,7 +100,7 @@ export type Actor = (typeof actors)[number]
 export const actorCategories = ['tool', 'agent', 'human', 'system'] as const
 
 /** One of the four kinds of actor. */
-export type ActorCategory = (typeof actorCategories)[number]
+type ActorCategory = (typeof actorCategories)[number]
 
 const categories: { readonly [A in Actor]?: ActorCategory } = { tool_node: 'tool', reasoning: 'agent', human: 'human' }
 

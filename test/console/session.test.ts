@@ -6,9 +6,9 @@ import { createSpine } from '../../console/session/spine.ts'
 import { createTimeline } from '../../console/session/timeline.ts'
 import { createTranscript } from '../../console/session/transcript.ts'
 import { foldSession, newSessionState } from '../../src/observation/fold-session.ts'
-import { stateAt } from '../../src/observation/subject-moves.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import { anyDice, randomRun } from '../support/random-run.ts'
+import { stateAt } from '../support/state-at.ts'
 
 const anyRun = anyDice.map((dice) => randomRun(dice).runes as readonly Rune[])
 

@@ -1,4 +1,4 @@
-import type { ThreadName } from '../../src/machines/couplings.ts'
+import type { ThreadName } from '../support/runes.ts'
 import type { RowRef } from './append.ts'
 import { type Call, isIrreversible, type Worker, type World } from './world.ts'
 

@@ -1,7 +1,7 @@
 import { type BatchMove, type Couplings, checkBatch } from '../../src/kernel/coupling.ts'
 import type { Machine, Transition } from '../../src/kernel/machine.ts'
 import { suppose } from '../../src/kernel/transition.ts'
-import type { FrameName, ThreadName } from '../../src/machines/couplings.ts'
+import type { FrameName, ThreadName } from '../support/runes.ts'
 import { type Call, copy, keyOf, type Setting, type World } from './world.ts'
 
 /** What is explored: the real declarations, or a copy with one thing broken on purpose. */

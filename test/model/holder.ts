@@ -1,4 +1,4 @@
-import type { ThreadName } from '../../src/machines/couplings.ts'
+import type { ThreadName } from '../support/runes.ts'
 import { type Act, closing, ending } from './act.ts'
 import { keyIsTaken, type RowRef, type System } from './append.ts'
 import { type Call, isIrreversible, newCall, type Setting, type Worker, type World } from './world.ts'

@@ -5,13 +5,13 @@ import { consequenceView, contractHistories } from '../../src/observation/contra
 import { fcmpStream } from '../../src/observation/fcmp.ts'
 import { checkFcmp } from '../../src/observation/fcmp-check.ts'
 import { graphState } from '../../src/observation/graph-state.ts'
-import { stateAt } from '../../src/observation/subject-moves.ts'
 import { runLine } from '../../src/observation/waiting-line.ts'
 import { agent } from '../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { auditRunes } from '../support/audit-runes.ts'
 import { factOf } from '../support/fact-of.ts'
+import { stateAt } from '../support/state-at.ts'
 import { createWorld } from '../support/world.ts'
 
 const refund = tool({

@@ -6,10 +6,11 @@ import { machines } from '../../src/machines/all.ts'
 import { durations } from '../../src/observation/durations.ts'
 import { foldSession, newSessionState } from '../../src/observation/fold-session.ts'
 import { graphState, positionOf } from '../../src/observation/graph-state.ts'
-import { type SubjectMove, stateAt, subjectMoves } from '../../src/observation/subject-moves.ts'
+import { type SubjectMove, subjectMoves } from '../../src/observation/subject-moves.ts'
 import { executionTimeline, executionTrace } from '../../src/observation/timeline.ts'
 import { anyDice, randomRun } from '../support/random-run.ts'
 import { type Call, type CallSpec, createStory } from '../support/runes.ts'
+import { stateAt } from '../support/state-at.ts'
 
 const runs = process.env.STATEWRIGHT_PROOF === '1' ? 10_000 : 300
 const anyRun = anyDice.map((dice) => randomRun(dice))

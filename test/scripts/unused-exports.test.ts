@@ -32,11 +32,11 @@ test('exports: a symbol that only its own file or no file uses is unused', () =>
   expect(report.unused).toEqual(['src/a.ts:2 a', 'src/a.ts:4 B'])
 })
 
-test('exports: a symbol that only tests import is listed on its own', () => {
+test('exports: a symbol that only tests use is listed on its own', () => {
   const report = reportOf({
-    'src/a.ts': exported,
+    'src/a.ts': `${exported}/** Three: a. */\nexport const c = 1\nfor (const _ of [c]);\n`,
     'scripts/b.ts': "import type { B } from '../src/a.ts'\n",
-    'test/a.test.ts': "import { a, type B } from '../src/a.ts'\n",
+    'test/a.test.ts': "import { a, type B, c } from '../src/a.ts'\n",
   })
   expect(report).toMatchObject({ unused: [], testOnly: ['src/a.ts:2 a'] })
 })

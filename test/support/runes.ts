@@ -3,11 +3,16 @@ import type { Json } from '../../src/kernel/json.ts'
 import type { Machine } from '../../src/kernel/machine.ts'
 import { suppose } from '../../src/kernel/transition.ts'
 import { type MachineName, machines } from '../../src/machines/all.ts'
-import { couplings, type FrameName, type MoveName, type ThreadName } from '../../src/machines/couplings.ts'
+import { couplings, type MoveName } from '../../src/machines/couplings.ts'
 import type { Kind } from '../../src/runes/kinds.ts'
 import { type Actor, actorCategory, type Concerns, type Rune } from '../../src/runes/rune.ts'
 import { payloads } from './drafts.ts'
 import { frozen } from './frozen.ts'
+
+/** The name of a frame. */
+export type FrameName = keyof (typeof couplings)['frames']
+/** The name of a thread. */
+export type ThreadName = keyof (typeof couplings)['threads']
 
 /** A call that the model makes in a story. */
 export interface Call {

@@ -2,11 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { stateAt } from '../../../src/observation/subject-moves.ts'
 import { seriousFaults } from '../../support/accessibility.ts'
 import { buildConsole, picture, widthTooMuch } from '../../support/browser.ts'
 import { consoleWorld } from '../../support/console-world.ts'
 import { eventually } from '../../support/eventually.ts'
+import { stateAt } from '../../support/state-at.ts'
 
 const world = consoleWorld()
 
