@@ -1,6 +1,6 @@
 import { intentChecksum } from '../src/coordinator/checksum.ts'
 import type { CoordinationInput, Ports } from '../src/coordinator/progress.ts'
-import { admitRegistry, type RegistrySource } from '../src/coordinator/registry/admission.ts'
+import { admitRegistry, type RegistrySource } from '../src/coordinator/registry.ts'
 import type { Json } from '../src/kernel/json.ts'
 
 const commands = 80

@@ -1,7 +1,7 @@
 /** Makes the plans of `examples/plans` again and writes what they freeze: `npm run examples:plans`. */
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { journalFile } from '../src/coordinator/outputs/statement.ts'
+import { journalFile } from '../src/coordinator/outputs/freeze.ts'
 import { main } from '../src/main.ts'
 
 const root = 'examples/plans'

@@ -1,5 +1,4 @@
-import type { ExecutionGraph } from '../../src/coordinator/schemas/execution-graph.ts'
-import type { ReviewPack } from '../../src/coordinator/schemas/review-pack.ts'
+import type { ExecutionGraph, ReviewPack } from '../../src/coordinator/schemas/plan.ts'
 import type { Page } from '../../src/wire/common.ts'
 import type { PlanCard, PlanProof, PlanQuestionsCard, PlanRow, PlanRules } from '../../src/wire/plan.ts'
 import { get } from './request.ts'

@@ -1,4 +1,4 @@
-import type { ExecutionGraph } from '../../src/coordinator/schemas/execution-graph.ts'
+import type { ExecutionGraph } from '../../src/coordinator/schemas/plan.ts'
 
 /** What became of a draft, in a sentence. */
 export function differenceOf(draft: ExecutionGraph, final: ExecutionGraph): string {

@@ -1,4 +1,4 @@
-import type { FailurePack } from '../../src/coordinator/schemas/ending.ts'
+import type { FailurePack } from '../../src/coordinator/schemas/plan.ts'
 import { JsonBlock } from '../parts/json.tsx'
 import { Mark } from '../parts/mark.tsx'
 

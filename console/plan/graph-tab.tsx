@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { ExecutionGraph, GraphNode } from '../../src/coordinator/schemas/execution-graph.ts'
+import type { ExecutionGraph, GraphNode } from '../../src/coordinator/schemas/plan.ts'
 import { getGraph } from '../api/plans.ts'
 import { Empty } from '../parts/states.tsx'
 import { amend, usePlace } from '../route.ts'

@@ -1,4 +1,4 @@
-import type { Measure } from '../../src/coordinator/schemas/review-pack.ts'
+import type { Measure } from '../../src/coordinator/schemas/plan.ts'
 import { exactSpan } from '../../src/observation/durations.ts'
 import { getReviewPack } from '../api/plans.ts'
 import { Empty } from '../parts/states.tsx'

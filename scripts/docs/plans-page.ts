@@ -1,6 +1,6 @@
 import { payloadCompanions, payloadNames } from '../../src/coordinator/payload-keys.ts'
 import { ruleAttributes, ruleVocabulary } from '../../src/coordinator/rules/engine.ts'
-import { goneFields, policyFields } from '../../src/coordinator/schemas/policy.ts'
+import { goneFields, policyFields } from '../../src/coordinator/schemas/context.ts'
 import { code, fenced, type Page, page, table } from './page.ts'
 
 export const plansPage: Page = {

@@ -1,4 +1,3 @@
-import type { Json } from '../kernel/json.ts'
 import type { Settings } from '../runtime/engine.ts'
 import { type Warn, warnOnStderr } from './warnings.ts'
 
@@ -10,9 +9,6 @@ export const defaultStore = 'sqlite:./statewright.db'
 
 /** The port of a server. If it is taken and no port was named, the server takes any free one. */
 export const defaultPort = 4400
-
-/** The policy of plans and goals: ask people, change nothing destructive. */
-export const defaultPlanPolicy: Json = { schema_version: '1.0.0', mode: 'interactive' }
 
 /** How a worker works unless its config says otherwise. */
 export const defaultSettings: Settings = {

@@ -4,16 +4,14 @@ import { writePlan } from '../adapters/files/plan-folder.ts'
 import { claimOwnFile } from '../adapters/workspace/own-files.ts'
 import { createPlans } from '../autonomy/plans/create-plans.ts'
 import type { Plans } from '../autonomy/plans/plans.ts'
-import type { PlanPorts } from '../autonomy/plans/ports.ts'
-import { withJournal } from '../coordinator/outputs/journal.ts'
-import type { SignatureCheck } from '../coordinator/outputs/statement.ts'
-import type { ConditionEngine } from '../coordinator/rules/condition.ts'
-import type { RuleEngine } from '../coordinator/rules/engine.ts'
+import type { PlanPorts } from '../autonomy/plans/receive.ts'
+import { type SignatureCheck, withJournal } from '../coordinator/outputs/freeze.ts'
+import type { ConditionEngine, RuleEngine } from '../coordinator/rules/engine.ts'
+import { defaultPolicy } from '../coordinator/schemas/context.ts'
 import type { RegistrySnapshot } from '../coordinator/schemas/registry.ts'
 import { faults } from '../faults/catalogue.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
-import { defaultPlanPolicy } from './defaults.ts'
 
 /** What plans are made of and judged by. */
 export interface PlanOptions {
@@ -61,7 +59,7 @@ export async function readRegistry(folder: string, sha256: Sha256): Promise<Regi
 
 /** Connects plans to a store: registry folder, Cedar, signing key. */
 export function openPlans(
-  { registry, policy = defaultPlanPolicy, signingKey }: PlanOptions,
+  { registry, policy = defaultPolicy, signingKey }: PlanOptions,
   { sha256, ...ports }: Pick<PlanPorts, 'engine' | 'blobs'> & { readonly sha256: Sha256 },
 ) {
   if (signingKey !== undefined) claimOwnFile(signingKey)

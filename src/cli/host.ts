@@ -1,5 +1,4 @@
-import type { FrozenFiles } from '../coordinator/outputs/freeze.ts'
-import type { SignatureCheck, Signer } from '../coordinator/outputs/statement.ts'
+import type { FrozenFiles, SignatureCheck, Signer } from '../coordinator/outputs/freeze.ts'
 import type { RuleEngine } from '../coordinator/rules/engine.ts'
 import type { FactPack } from '../coordinator/schemas/context.ts'
 import type { RegistrySnapshot } from '../coordinator/schemas/registry.ts'

@@ -4,10 +4,10 @@ import type { Fault } from '../faults/fault.ts'
 import { boundedJson, type JsonLimits, jsonLimits } from '../kernel/bounded-json.ts'
 import { type Json, mostTold, pointerTo } from '../kernel/json.ts'
 import type { CoordinationInput, Ports } from './progress.ts'
-import { snapshotOf } from './registry/admission.ts'
-import { problemsOf } from './schemas/problem.ts'
+import { snapshotOf } from './registry.ts'
 import { recovers } from './schemas/record.ts'
 import { type RegistrySnapshot, registrySnapshot } from './schemas/registry.ts'
+import { problemsOf } from './schemas/scalars.ts'
 
 /** An argument of an exported function: the function, and what the argument is called. */
 interface Argument {

@@ -1,7 +1,8 @@
 import { isTerminal } from '../kernel/machine.ts'
 import { transition } from '../kernel/transition.ts'
 import { type CoordinationState, coordinationMachine } from '../machines/coordination.ts'
-import { auditLogId, checksumOf } from './checksum.ts'
+import { auditLogId, checksumOf, idOf, isRecord } from './checksum.ts'
+import { type Failure, failureCauses } from './failures.ts'
 import {
   type AuditDraft,
   type Handler,
@@ -10,21 +11,16 @@ import {
   type Produced,
   type WaitingHandler,
   type WorkingState,
-} from './handler.ts'
-import { artifactId } from './outputs/artifacts.ts'
-import { inputChecksum, originsOf, runIdOf } from './outputs/lineage.ts'
+} from './guard-table.ts'
+import { artifactId, inputChecksum, originsOf, runIdOf } from './outputs/lineage.ts'
 import type { AnswerRound, Artifacts, CoordinationInput, Ports, Progress } from './progress.ts'
+import type { FailurePack, RunSummary } from './schemas/plan.ts'
 import type { AuditEntry } from './schemas/record.ts'
-import { awaitingAnswers } from './states/awaiting-answers.ts'
-import { done, failed } from './states/closings.ts'
-import { contextBuilt } from './states/context-built.ts'
-import { frozenOutputs } from './states/frozen-outputs.ts'
-import { graphDrafted } from './states/graph-drafted.ts'
-import { graphFinalized } from './states/graph-finalized.ts'
+import { awaitingAnswers, questionsEmitted } from './states/asking.ts'
+import { graphDrafted, graphFinalized } from './states/drawing.ts'
+import { frozenOutputs, reviewPackBuilt } from './states/freezing.ts'
+import { contextBuilt, rulesEvaluated } from './states/judging.ts'
 import { prechecked } from './states/prechecked.ts'
-import { questionsEmitted } from './states/questions-emitted.ts'
-import { reviewPackBuilt } from './states/review-pack-built.ts'
-import { rulesEvaluated } from './states/rules-evaluated.ts'
 
 /** The handler of each state. */
 const handlers: { readonly [S in WorkingState]: S extends 'AWAITING_ANSWERS' ? WaitingHandler : Handler } = {
@@ -191,4 +187,60 @@ function audited(progress: Progress, drafts: readonly AuditDraft[], { sha256 }: 
       return { log_id: auditLogId(body, sha256), ...body }
     }),
   ]
+}
+
+/** Closes a coordination that has a plan. */
+function done({ run_id, artifacts, ledger }: Progress): RunSummary {
+  const { execution_graph: graph, review_pack: review, context_bundle: context } = artifacts
+  if (graph === undefined || review === undefined || context === undefined)
+    throw new Error('A plan has a graph, a review and a context.')
+  const count = (type: string) => graph.nodes.filter(({ node_type }) => node_type === type).length
+  const given = graph.applied_answers.filter(({ provided_by }) => provided_by === 'human')
+  return {
+    schema_version: '1.1.0',
+    coordinator_run_id: run_id,
+    intent_id: graph.intent_id,
+    title: review.plan_summary.goal,
+    final_state: 'DONE',
+    mode: context.effective.mode,
+    overall_risk: review.risk.overall,
+    actions: count('action_proposal'),
+    review_gates: count('review_gate'),
+    dropped_steps: graph.dropped_steps.length,
+    warnings: review.warnings.length,
+    questions_asked: ledger.asked.length,
+    answers_applied: given.length,
+    defaults_applied: graph.applied_answers.length - given.length,
+    conflict_rounds: ledger.returns,
+    graph_id: graph.graph_id,
+    graph_checksum: graph.checksum,
+  }
+}
+
+/**
+ * Closes a coordination without a plan. BLOCKED: a constraint is not met, and a corrected intent may be submitted.
+ * ABORTED: a red line was crossed, and a person has to look first.
+ */
+function failed(
+  { run_id, input, state }: Progress,
+  { cause, message, problems }: Failure,
+  outcome: FailurePack['outcome'],
+  { sha256 }: Ports,
+): FailurePack {
+  const id = isRecord(input.intent) ? input.intent.id : undefined
+  const { type, suggestions } = failureCauses[cause]
+  return {
+    failure_id: idOf('failure', [run_id, state, cause, problems], sha256),
+    schema_version: '2.0.0',
+    coordinator_run_id: run_id,
+    intent_id: typeof id === 'string' ? id : null,
+    outcome,
+    failure_type: type,
+    cause,
+    message,
+    failed_at_state: state,
+    problems: [...problems],
+    recovery_suggestions: [...suggestions],
+    needs_person: outcome === 'ABORTED',
+  }
 }

@@ -1,5 +1,5 @@
-import type { FailureType } from './schemas/ending.ts'
-import type { Problem } from './schemas/problem.ts'
+import type { FailureType } from './schemas/plan.ts'
+import type { Problem } from './schemas/scalars.ts'
 
 interface Cause {
   readonly type: FailureType

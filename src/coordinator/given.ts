@@ -1,9 +1,8 @@
 import type { Progress } from './progress.ts'
-import { indexOf, type RegistryIndex, resolve } from './registry/references.ts'
+import { indexOf, type RegistryIndex, resolve } from './registry.ts'
 import { commandEffects, commandRisk } from './rules/effective.ts'
-import type { ContextBundle } from './schemas/context.ts'
+import { type ContextBundle, type ExecutionPolicy, executionPolicy } from './schemas/context.ts'
 import { type ExecutionIntent, executionIntent, type PlannedCommand, stepOf } from './schemas/intent.ts'
-import { type ExecutionPolicy, executionPolicy } from './schemas/policy.ts'
 import type { Agent, Command } from './schemas/registry.ts'
 import type { Effect, PhaseName, RiskLevel } from './schemas/scalars.ts'
 

@@ -3,10 +3,8 @@ import type { Json } from '../kernel/json.ts'
 import type { CoordinationState } from '../machines/coordination.ts'
 import type { RuleEngine } from './rules/engine.ts'
 import type { ContextBundle } from './schemas/context.ts'
-import type { FailurePack, RunSummary } from './schemas/ending.ts'
-import type { ExecutionGraph } from './schemas/execution-graph.ts'
 import type { PrecheckReport, RiskAssessment, RuleDecisions } from './schemas/judgement.ts'
-import type { Problem } from './schemas/problem.ts'
+import type { ExecutionGraph, FailurePack, ReviewPack, RunSummary } from './schemas/plan.ts'
 import type { AnswerPack, QuestionPack } from './schemas/questions.ts'
 import type {
   AuditEntry,
@@ -18,7 +16,7 @@ import type {
   TapeEntry,
 } from './schemas/record.ts'
 import type { RegistrySnapshot } from './schemas/registry.ts'
-import type { ReviewPack } from './schemas/review-pack.ts'
+import type { Problem } from './schemas/scalars.ts'
 
 /** Goes up whenever the same input may give other bytes. */
 export const coordinatorVersion = '1.4.0'

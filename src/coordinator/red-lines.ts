@@ -1,9 +1,15 @@
 import type { Json } from '../kernel/json.ts'
 import { isRecord } from './checksum.ts'
-import { type AuditDraft, noted } from './handler.ts'
+import { type AuditDraft, noted } from './guard-table.ts'
 import { payloadName } from './payload-keys.ts'
-import type { Problem, RedLine, RedLineName } from './schemas/problem.ts'
-import { type Mode, type RiskLevel, riskLevel } from './schemas/scalars.ts'
+import {
+  type Mode,
+  type Problem,
+  type RedLine,
+  type RedLineName,
+  type RiskLevel,
+  riskLevel,
+} from './schemas/scalars.ts'
 
 /** What a check of one red line found, or why it could not be made yet. */
 export type RedLineFinding = { readonly problems: readonly Problem[] } | { readonly not_evaluated: string }

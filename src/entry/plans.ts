@@ -19,22 +19,16 @@ import {
 } from '../coordinator/arguments.ts'
 import * as sealing from '../coordinator/checksum.ts'
 import * as core from '../coordinator/coordinate.ts'
-import type { PlanProblem } from '../coordinator/outputs/artifacts.ts'
 import * as freezing from '../coordinator/outputs/freeze.ts'
-import * as journals from '../coordinator/outputs/journal.ts'
-import * as dsse from '../coordinator/outputs/statement.ts'
+import * as journals from '../coordinator/outputs/freeze.ts'
+import * as dsse from '../coordinator/outputs/freeze.ts'
+import type { PlanProblem } from '../coordinator/outputs/lineage.ts'
 import * as verifying from '../coordinator/outputs/verify.ts'
 import type { AnswerRound, CoordinationInput, Ports } from '../coordinator/progress.ts'
-import * as choosing from '../coordinator/questions/choose.ts'
-import * as admitting from '../coordinator/registry/admission.ts'
+import * as choosing from '../coordinator/questions/answers.ts'
+import * as admitting from '../coordinator/registry.ts'
+import { choicesShape, coordinationShape, filesShape, roundsShape, sourcesShape } from '../coordinator/schemas/all.ts'
 import type { FactPack, MemoryPack } from '../coordinator/schemas/context.ts'
-import {
-  choicesShape,
-  coordinationShape,
-  filesShape,
-  roundsShape,
-  sourcesShape,
-} from '../coordinator/schemas/coordination.ts'
 import type { ExecutionIntent } from '../coordinator/schemas/intent.ts'
 import { type AnswerPack, type QuestionPack, questionPack } from '../coordinator/schemas/questions.ts'
 import { type Recovers, type RunTape, runTape } from '../coordinator/schemas/record.ts'
@@ -182,20 +176,17 @@ function checkSigner(of: string, signer: unknown): void {
 export type { PlanOptions, PlansOfStore } from '../app/open-plans.ts'
 export type { PlanAnswer, PlanSubmission, PlanView } from '../autonomy/plans/plans.ts'
 export type { Coordination } from '../coordinator/coordinate.ts'
-export type { PlanProblem } from '../coordinator/outputs/artifacts.ts'
-export type { FrozenFiles } from '../coordinator/outputs/freeze.ts'
-export type { Journal } from '../coordinator/outputs/journal.ts'
-export type { Envelope, SignatureCheck, Signer } from '../coordinator/outputs/statement.ts'
+export type { Envelope, FrozenFiles, Journal, SignatureCheck, Signer } from '../coordinator/outputs/freeze.ts'
+export type { PlanProblem } from '../coordinator/outputs/lineage.ts'
 export { payloadCompanions, payloadNames } from '../coordinator/payload-keys.ts'
 export type { AnswerRound, Artifacts, CoordinationInput, Ports } from '../coordinator/progress.ts'
-export type { Choices } from '../coordinator/questions/choose.ts'
-export type { Admission, RegistrySource } from '../coordinator/registry/admission.ts'
+export type { Choices } from '../coordinator/questions/answers.ts'
+export type { Admission, RegistrySource } from '../coordinator/registry.ts'
 export type { RuleEngine } from '../coordinator/rules/engine.ts'
 export { type RuleContext, ruleAttributes, ruleVocabulary } from '../coordinator/rules/engine.ts'
 export { type CoordinatorSchemaName, coordinatorJsonSchemas, coordinatorSchemas } from '../coordinator/schemas/all.ts'
-export type { ContextBundle, FactPack, MemoryPack } from '../coordinator/schemas/context.ts'
-export type { FailurePack, FailureType, RunSummary } from '../coordinator/schemas/ending.ts'
-export type { ExecutionGraph, GraphEdge, GraphNode, Swimlane } from '../coordinator/schemas/execution-graph.ts'
+export type { ContextBundle, ExecutionPolicy, FactPack, MemoryPack } from '../coordinator/schemas/context.ts'
+export { policyFields } from '../coordinator/schemas/context.ts'
 export type { ExecutionIntent, PlannedCommand } from '../coordinator/schemas/intent.ts'
 export type {
   MatchedRule,
@@ -205,9 +196,17 @@ export type {
   RuleDecision,
   RuleDecisions,
 } from '../coordinator/schemas/judgement.ts'
-export type { ExecutionPolicy } from '../coordinator/schemas/policy.ts'
-export { policyFields } from '../coordinator/schemas/policy.ts'
-export type { RedLine } from '../coordinator/schemas/problem.ts'
+export type {
+  ExecutionGraph,
+  FailurePack,
+  FailureType,
+  GraphEdge,
+  GraphNode,
+  Measure,
+  ReviewPack,
+  RunSummary,
+  Swimlane,
+} from '../coordinator/schemas/plan.ts'
 export type { Answer, AnswerPack, Question, QuestionPack } from '../coordinator/schemas/questions.ts'
 export type {
   AuditEntry,
@@ -219,4 +218,4 @@ export type {
   TapeEntry,
 } from '../coordinator/schemas/record.ts'
 export type { RegistryEntry, RegistryFile, RegistrySnapshot } from '../coordinator/schemas/registry.ts'
-export type { Measure, ReviewPack } from '../coordinator/schemas/review-pack.ts'
+export type { RedLine } from '../coordinator/schemas/scalars.ts'

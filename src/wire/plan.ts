@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { failurePack } from '../coordinator/schemas/ending.ts'
 import { riskAssessment, ruleDecisions } from '../coordinator/schemas/judgement.ts'
+import { failurePack } from '../coordinator/schemas/plan.ts'
 import { answerPack, questionPack } from '../coordinator/schemas/questions.ts'
 import { guardReading, outputProduced } from '../coordinator/schemas/record.ts'
 import { stateNames } from '../kernel/machine.ts'

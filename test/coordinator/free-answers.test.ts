@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { begin } from '../../src/coordinator/engine.ts'
-import { answersFrom, readRound } from '../../src/coordinator/questions/choose.ts'
-import { answersFor } from '../../src/coordinator/rules/request.ts'
+import { answersFrom, readRound } from '../../src/coordinator/questions/answers.ts'
+import { answersFor } from '../../src/coordinator/rules/adjudicate.ts'
 import type { Question } from '../../src/coordinator/schemas/questions.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import {

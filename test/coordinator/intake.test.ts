@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { advance, begin } from '../../src/coordinator/engine.ts'
-import { finalRedLines } from '../../src/coordinator/review/pack.ts'
+import { finalRedLines } from '../../src/coordinator/review.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import {
   agent,

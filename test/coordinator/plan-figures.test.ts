@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { coordinatorJsonSchemas } from '../../src/coordinator/schemas/all.ts'
-import { policyFields } from '../../src/coordinator/schemas/policy.ts'
+import { policyFields } from '../../src/coordinator/schemas/context.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import {
   answering,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readGuards } from '../../src/coordinator/guard-table.ts'
 import { readAnswers } from '../../src/coordinator/questions/answers.ts'
-import { answerGuards } from '../../src/coordinator/states/awaiting-answers.ts'
+import { answerGuards } from '../../src/coordinator/states/asking.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import {
   answering,

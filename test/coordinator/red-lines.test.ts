@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { advance, begin } from '../../src/coordinator/engine.ts'
 import type { AnswerRound } from '../../src/coordinator/progress.ts'
-import { finalRedLines } from '../../src/coordinator/review/pack.ts'
+import { finalRedLines } from '../../src/coordinator/review.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import {
   answering,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { admitRegistry } from '../../src/coordinator/registry/admission.ts'
+import { admitRegistry } from '../../src/coordinator/registry.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { nearest } from '../../src/kernel/nearest.ts'
 import { agent, command, content, ports, registryOf, rule, workflow } from '../support/coordinator.ts'

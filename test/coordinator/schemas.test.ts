@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { listArtifacts } from '../../src/coordinator/outputs/artifacts.ts'
+import { listArtifacts } from '../../src/coordinator/outputs/lineage.ts'
 import { coordinatorJsonSchemas, coordinatorSchemas } from '../../src/coordinator/schemas/all.ts'
-import { executionPolicy } from '../../src/coordinator/schemas/policy.ts'
+import { executionPolicy } from '../../src/coordinator/schemas/context.ts'
 import {
   answering,
   facts,

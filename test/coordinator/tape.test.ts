@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { timedTape } from '../../src/coordinator/tape.ts'
+import { timedTape } from '../../src/coordinator/coordinate.ts'
 import { answering, intentOf, openQuestion, plan } from '../support/coordinator.ts'
 import { scenario } from '../support/scenario.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { classifyError, withoutKeys } from '../../src/adapters/ai-sdk/classify-error.ts'
-import { plain } from '../../src/coordinator/outputs/markdown/text.ts'
+import { plain } from '../../src/coordinator/outputs/markdown.ts'
 import { problemSentence } from '../../src/runtime/shape-problems.ts'
 
 const long = [

@@ -1,5 +1,5 @@
-import type { ExecutionGraph } from '../../src/coordinator/schemas/execution-graph.ts'
 import type { ExecutionIntent } from '../../src/coordinator/schemas/intent.ts'
+import type { ExecutionGraph } from '../../src/coordinator/schemas/plan.ts'
 import type { RegistrySnapshot } from '../../src/coordinator/schemas/registry.ts'
 import type { Json } from '../../src/kernel/json.ts'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { CheckParseAnswer, Context, PolicySet, ValidationAnswer } from '@cedar-policy/cedar-wasm/nodejs'
-import type { ConditionEngine } from '../../coordinator/rules/condition.ts'
 import {
+  type ConditionEngine,
   type RuleAnswer,
   type RuleCheck,
   type RuleEngine,

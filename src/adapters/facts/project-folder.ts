@@ -1,7 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { SourceFile } from '../../coordinator/facts/detect.ts'
-import { factsOf } from '../../coordinator/facts/scan.ts'
+import { factsOf, type SourceFile } from '../../coordinator/facts.ts'
 import type { FactPack } from '../../coordinator/schemas/context.ts'
 import { faults } from '../../faults/catalogue.ts'
 import type { Sha256 } from '../../kernel/digest.ts'

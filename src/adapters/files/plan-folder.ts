@@ -1,7 +1,6 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { FrozenFiles } from '../../coordinator/outputs/freeze.ts'
-import { journalFile } from '../../coordinator/outputs/statement.ts'
+import { type FrozenFiles, journalFile } from '../../coordinator/outputs/freeze.ts'
 import { faults, fileRefused } from '../../faults/catalogue.ts'
 import { makeFolder } from '../../runelog/files.ts'
 

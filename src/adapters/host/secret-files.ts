@@ -11,7 +11,7 @@ import {
 } from 'node:crypto'
 import { existsSync, linkSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { SignatureCheck, Signer as StatementSigner } from '../../coordinator/outputs/statement.ts'
+import type { SignatureCheck, Signer as StatementSigner } from '../../coordinator/outputs/freeze.ts'
 import { faults, fileRefused } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { makeFolder, notMade } from '../../runelog/files.ts'

@@ -3,7 +3,7 @@ import type { Finding, GoalView, PlannedTask, TaskView } from '../../observation
 import { closedObject, fieldProblems, problemSentence } from '../../runtime/shape-problems.ts'
 import { categories, severities } from '../../wire/goal.ts'
 import { writtenJson } from './draft.ts'
-import type { GoalIds } from './goal-ids.ts'
+import type { GoalIds } from './goal-context.ts'
 import { placed } from './schedule.ts'
 import { gatesOf, standings } from './standing.ts'
 

@@ -4,18 +4,26 @@ import { Fault } from '../../faults/fault.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { goalMachine } from '../../machines/goal.ts'
 import { taskMachine } from '../../machines/task.ts'
+import { saySpent } from '../../observation/fold-spending.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { createBatch } from '../../runtime/batch.ts'
 import { prepareAgent } from '../../runtime/commands/submit.ts'
 import { attempt } from '../../runtime/decide-and-append.ts'
 import type { Cancel } from '../../runtime/ports.ts'
-import { decide, workersOf } from './decide.ts'
-import type { Desk, Errand, Evaluated, Judgement } from './desk.ts'
-import { configOf } from './goal-config.ts'
-import { goalIds } from './goal-ids.ts'
-import { type Judging, judgeDraft } from './judge-draft.ts'
-import { endPlans } from './stop-goal.ts'
+import { decideExecuting } from './executing.ts'
+import {
+  configOf,
+  dismiss,
+  type Errand,
+  type Evaluated,
+  type GoalContext,
+  goalIds,
+  type Judgement,
+  stopGoal,
+} from './goal-context.ts'
+import { endPlans, type Judging, judgeDraft } from './judge-draft.ts'
+import { decidePlanning, decideReceived, decideReviewing } from './planning-and-review.ts'
 
 /** Advances one goal. */
 export interface Driver {
@@ -109,7 +117,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
     if (goal === undefined) return undefined
     const now = engine.clock.now()
     const batch = createBatch(state, now)
-    const desk: Desk = {
+    const context: GoalContext = {
       engine,
       state,
       goal,
@@ -123,7 +131,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
       registry,
       errands,
     }
-    decide(desk)
+    decide(context)
     return batch
   }
 
@@ -231,4 +239,52 @@ const wakes: ReadonlySet<string> = new Set(['run.submitted', 'run.requested', 'r
 function isPresent({ subjects }: SessionState, agent_id: string): boolean {
   const at = subjects.get(agent_id)?.state
   return at !== undefined && at !== 'terminated' && at !== 'failed'
+}
+
+/**
+ * Decides what comes next for a goal and writes it into the batch. It goes by
+ * the record alone, so that it decides the same after a crash; an empty batch
+ * means that there is nothing to do until something else happens.
+ */
+export function decide(context: GoalContext) {
+  const { goal } = context
+  if (isTerminal(goalMachine, context.goal.state)) return tidy(context)
+  const spent = spentOf(context)
+  if (spent !== undefined) return stopGoal(context, 'budget', spent, 'policy')
+  switch (goal.state) {
+    case 'goal_received':
+      return decideReceived(context)
+    case 'planning':
+      return decidePlanning(context)
+    case 'executing':
+    case 'blocked':
+      return decideExecuting(context)
+    case 'reviewing':
+      return decideReviewing(context)
+  }
+}
+
+/** Nothing that works for it begins a step once its budget is used up; when one of them found out, the goal ends. */
+function spentOf({ state, goal, config, now }: GoalContext): string | undefined {
+  const { wall_time_ms } = config.budget
+  if (wall_time_ms !== undefined && now - goal.received_at >= wall_time_ms)
+    return saySpent('The goal', { limit: 'wall_time_ms', used: now - goal.received_at, allowed: wall_time_ms })
+  for (const run of state.runs.values())
+    if (run.budget_of === goal.agent_id && run.budget_spent !== null) return saySpent('The goal', run.budget_spent)
+  return undefined
+}
+
+/** Agents leave when the goal is over and nothing of theirs is under way. */
+function tidy(context: GoalContext) {
+  for (const { agent_id } of workersOf(context)) {
+    const busy = [...context.state.openRuns.values()].some((run) => run.agent_id === agent_id)
+    if (!busy) dismiss(context, { agent_id })
+  }
+}
+
+/** The agent of the goal and the agents it spawned. */
+function workersOf({ state, goal }: Pick<GoalContext, 'state' | 'goal'>) {
+  return [...state.agents.values()].filter(
+    ({ agent_id, parent_id }) => agent_id === goal.agent_id || parent_id === goal.agent_id,
+  )
 }

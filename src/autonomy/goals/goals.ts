@@ -16,15 +16,11 @@ import { once } from '../../runtime/once.ts'
 import { asOptions, asRecord } from '../../runtime/options.ts'
 import { onItsOwn } from '../../runtime/scopes.ts'
 import type { AbandonedRun } from '../../runtime/store.ts'
-import { decide } from './decide.ts'
-import { aboutGoal, type Desk } from './desk.ts'
-import { createDriver, type Driver } from './driver.ts'
-import { configOf } from './goal-config.ts'
-import { goalIds } from './goal-ids.ts'
-import type { Judging } from './judge-draft.ts'
+import { createDriver, type Driver, decide } from './driver.ts'
+import { aboutGoal, configOf, type GoalContext, goalIds, stopGoal } from './goal-context.ts'
+import { endPlans, type Judging } from './judge-draft.ts'
 import { type GoalReport, isAtWork, isQuestion, reportOf, type WaitReport, waitsOf } from './report.ts'
 import { type GoalSet, type GoalSubmission, setGoal } from './set-goal.ts'
-import { endPlans, stopGoal } from './stop-goal.ts'
 
 interface Decision {
   /**
@@ -130,9 +126,9 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
 
   /** No worker has a run of it, and its driver would record and do nothing now. */
   function isAtRest(state: SessionState, goal: GoalView): boolean {
-    const desk = deskFor(state, goal, createBatch(state, engine.clock.now()))
-    decide(desk)
-    return !isAtWork(state, goal) && desk.batch.runes.length === 0 && desk.errands.length === 0
+    const context = contextFor(state, goal, createBatch(state, engine.clock.now()))
+    decide(context)
+    return !isAtWork(state, goal) && context.batch.runes.length === 0 && context.errands.length === 0
   }
 
   async function show(goal_id: string): Promise<GoalReport> {
@@ -207,7 +203,7 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
       const goal = state.goals.get(goal_id)
       if (goal === undefined || isTerminal(goalMachine, goal.state)) return { answer: () => undefined }
       const batch = createBatch(state, engine.clock.now())
-      stopGoal(deskFor(state, goal, batch), cause, reason, 'human')
+      stopGoal(contextFor(state, goal, batch), cause, reason, 'human')
       return { batch, read: goal.tasks.map(({ planned }) => planned.task_id), answer: (runes) => runes }
     })
     for (const { run_id, kind } of stopped ?? [])
@@ -216,7 +212,7 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
     return stopped !== undefined
   }
 
-  function deskFor(state: SessionState, goal: GoalView, batch: Desk['batch']): Desk {
+  function contextFor(state: SessionState, goal: GoalView, batch: GoalContext['batch']): GoalContext {
     return {
       engine,
       state,

@@ -6,7 +6,7 @@ import { abandonedBy, type Left } from '../../observation/unsettled.ts'
 import type { Obstacle } from '../../wire/run.ts'
 import type { Abandoned } from '../../wire/session.ts'
 import { currentTasks } from './critique.ts'
-import { configOf, type GoalBudget } from './goal-config.ts'
+import { configOf, type GoalBudget } from './goal-context.ts'
 
 /** A goal as people look at it. */
 export interface GoalReport {

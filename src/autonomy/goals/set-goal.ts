@@ -11,8 +11,7 @@ import { decideAndAppend } from '../../runtime/decide-and-append.ts'
 import type { Engine } from '../../runtime/engine.ts'
 import { asRecord, type RecordOf } from '../../runtime/options.ts'
 import { fieldProblems, problemSentence } from '../../runtime/shape-problems.ts'
-import { type GoalConfig, type GoalOptions, goalOptions } from './goal-config.ts'
-import { goalIds } from './goal-ids.ts'
+import { type GoalConfig, type GoalOptions, goalIds, goalOptions } from './goal-context.ts'
 
 /** What a caller gives to set a goal. */
 export interface GoalSubmission extends GoalOptions {

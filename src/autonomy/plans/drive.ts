@@ -1,11 +1,14 @@
 import { idOf } from '../../coordinator/checksum.ts'
+import { coordinationOf, lasted } from '../../coordinator/coordinate.ts'
 import { isAtRest } from '../../coordinator/engine.ts'
-import type { Ports as CorePorts, Progress } from '../../coordinator/progress.ts'
-import type { FailurePack } from '../../coordinator/schemas/ending.ts'
+import { type FrozenFiles, freeze, type Signer } from '../../coordinator/outputs/freeze.ts'
+import { listArtifacts } from '../../coordinator/outputs/lineage.ts'
+import type { Ports as CorePorts, Ports, Progress } from '../../coordinator/progress.ts'
+import type { FailurePack } from '../../coordinator/schemas/plan.ts'
 import type { QuestionPack } from '../../coordinator/schemas/questions.ts'
-import { lasted } from '../../coordinator/tape.ts'
+import { faults } from '../../faults/catalogue.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
-import { asJson } from '../../kernel/json.ts'
+import { asJson, type Json } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { type CoordinationTrigger, coordinationMachine } from '../../machines/coordination.ts'
 import { goalMachine } from '../../machines/goal.ts'
@@ -15,11 +18,10 @@ import { type Batch, createBatch, subject } from '../../runtime/batch.ts'
 import { attempt } from '../../runtime/decide-and-append.ts'
 import type { Engine } from '../../runtime/engine.ts'
 import { withdrawQuestions } from '../../runtime/run/closing.ts'
-import { keepFrozen } from './frozen.ts'
-import type { PlanFile } from './plans.ts'
-import type { PlanPorts } from './ports.ts'
-import { openPack, type Recorded, stateOf } from './recorded.ts'
-import { nextMove, rerun } from './rerun.ts'
+import type { Blobs } from '../../runtime/store.ts'
+import type { PlanDocuments, PlanFile } from './plans.ts'
+import type { PlanPorts } from './receive.ts'
+import { nextMove, openPack, type Recorded, rerun, stateOf } from './recorded.ts'
 
 interface DrivePorts extends PlanPorts {
   readonly core: () => Promise<CorePorts>
@@ -198,4 +200,46 @@ function alert(batch: Batch, { about }: Move, interaction_id: string, failure: F
     on_silence: 'wait',
     digest: null,
   })
+}
+
+/** Of one that has ended: what is frozen. */
+export function documentsIn(files: FrozenFiles): PlanDocuments {
+  const documents = Object.entries(files).flatMap(([name, text]) =>
+    name.endsWith('.json') ? [[name.slice(0, -'.json'.length), JSON.parse(text) as Json] as const] : [],
+  )
+  return Object.fromEntries(documents)
+}
+
+/** Of one under way: what it has made so far. */
+export function documentsOf(progress: Progress, ports: Ports): PlanDocuments {
+  const { artifacts, tape, lineage } = coordinationOf(progress, ports)
+  const made = listArtifacts(artifacts).map(({ name, artifact }) => [name, asJson(artifact)] as const)
+  return { ...Object.fromEntries(made), run_tape: asJson(tape), lineage: asJson(lineage) }
+}
+
+/** Keeps everything that an ended coordination leaves behind. It is safe before the rune that names it is written. */
+async function keepFrozen(
+  progress: Progress,
+  ports: Ports,
+  blobs: Blobs,
+  signer: Signer | undefined,
+): Promise<readonly PlanFile[]> {
+  const files = freeze(coordinationOf(progress, ports), progress.input, ports, signer)
+  return Promise.all(
+    Object.keys(files)
+      .sort()
+      .map(async (name) => ({ name, ref: await blobs.keep(files[name] ?? '') })),
+  )
+}
+
+/** The frozen files by name. Refused if a text is no longer stored. */
+export async function fetchFrozen(files: readonly PlanFile[], blobs: Blobs): Promise<FrozenFiles> {
+  const texts = await Promise.all(
+    files.map(async ({ name, ref }) => {
+      const text = await blobs.fetch(ref)
+      if (text === undefined) throw faults.not_found({ what: 'output', id: `${ref} (${name})` })
+      return [name, text] as const
+    }),
+  )
+  return Object.fromEntries(texts)
 }

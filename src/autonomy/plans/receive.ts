@@ -1,20 +1,27 @@
-import { pick } from '../../coordinator/arguments.ts'
-import type { CoordinationInput, Ports as CorePorts } from '../../coordinator/progress.ts'
+import { pick, plainJson, readArgument, readSnapshot } from '../../coordinator/arguments.ts'
+import { checksumOf, isRecord, sealIntent } from '../../coordinator/checksum.ts'
+import { begin } from '../../coordinator/engine.ts'
+import type { SignatureCheck, Signer } from '../../coordinator/outputs/freeze.ts'
+import type { CoordinationInput, Ports as CorePorts, Ports } from '../../coordinator/progress.ts'
+import type { RuleEngine } from '../../coordinator/rules/engine.ts'
+import { recovers as recoversShape } from '../../coordinator/schemas/record.ts'
+import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
 import { accepted, faults, isFault } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
-import type { Json } from '../../kernel/json.ts'
+import { asJson, type Json } from '../../kernel/json.ts'
 import { newSessionState } from '../../observation/fold-session.ts'
 import { subjects } from '../../runelog/models.ts'
 import { readWhole } from '../../runelog/queries.ts'
+import type { Redactor } from '../../runelog/redactor.ts'
+import type { Payload } from '../../runes/kinds.ts'
 import { type Batch, createBatch, subject } from '../../runtime/batch.ts'
 import { refuseOver } from '../../runtime/commands/submit.ts'
 import { decideAndAppend } from '../../runtime/decide-and-append.ts'
 import type { Engine } from '../../runtime/engine.ts'
-import { asRecord } from '../../runtime/options.ts'
+import { asRecord, type RecordOf } from '../../runtime/options.ts'
+import type { Blobs } from '../../runtime/store.ts'
 import type { PlanSubmission } from './plans.ts'
-import type { PlanPorts } from './ports.ts'
-import { inputOf, recordedIn } from './recorded.ts'
-import { type Given, givenIn, readSubmission, takenIn } from './submission.ts'
+import { inputOf, readBack, recordedIn } from './recorded.ts'
 
 /** Records that an intent was taken in. Nothing of it has been looked at when the promise resolves. */
 export async function receive(ports: PlanPorts, core: CorePorts, submission: PlanSubmission): Promise<string> {
@@ -76,4 +83,91 @@ async function wasReceived(engine: Engine, coordination_id: string, given: Given
   const isSame = [...parts].every((part) => text(taken[part]) === text(before[part]))
   if (isSame) return true
   throw faults.key_reused({ idempotency_key: coordination_id, what: `the coordination ${coordination_id}` })
+}
+
+/** The policy and the registry of the application, for submissions that bring none. */
+interface Defaults {
+  readonly policy: Json
+  readonly registry: () => Promise<RegistrySnapshot>
+}
+
+/**
+ * What is recorded of a submission: everything that the Coordinator will see.
+ * Secrets are taken out before it sees them, since what it saw is on record.
+ */
+async function readSubmission(
+  { answer_timeout_ms, ...given }: Given & Pick<RecordOf<PlanSubmission>, 'answer_timeout_ms'>,
+  defaults: Defaults,
+  ports: Ports,
+  redactor: Redactor,
+): Promise<Payload<'coordination.received'>> {
+  const whole: CoordinationInput = {
+    policy: defaults.policy,
+    ...given,
+    registry: given.registry ?? (await defaults.registry()),
+  }
+  // Whatever of the operator's has no canonical text is refused here, by name.
+  begin(whole, ports)
+  const input = takenIn(whole, ports, redactor)
+  const { run_id } = begin(input, ports)
+  return {
+    intent_id: idIn(input.intent),
+    run_id,
+    input_sha256: checksumOf(input, ports.sha256),
+    input: asJson(input),
+    ...(answer_timeout_ms === undefined ? {} : { answer_timeout_ms }),
+  }
+}
+
+/** The input as far as the submission brings it. */
+type Given = Omit<CoordinationInput, 'policy' | 'registry'> & Partial<CoordinationInput>
+
+/** The part of the input that is the submitter's: a copy, each part within limits and refused by its name. */
+function givenIn(submission: PlanSubmission, { sha256 }: Pick<Ports, 'sha256'>): Given {
+  if (typeof submission !== 'object' || submission === null)
+    throw faults.input_unfit({ what: 'A plan', problem: 'It is not an object with an intent.' })
+  const parts = pick(submission, ['intent', 'policy', 'registry', 'memory', 'facts', 'recovers'])
+  const { policy, registry, memory, facts, recovers } = parts
+  const intent = plainJson('intent', parts.intent)
+  const before = { of: 'plans.submit', name: 'recovers' }
+  return {
+    intent,
+    memory: memory === undefined ? emptyMemory(intent) : plainJson('memory pack', memory),
+    facts: plainJson('fact pack', facts ?? null),
+    ...(policy === undefined ? {} : { policy: plainJson('policy', policy) }),
+    ...(registry === undefined ? {} : { registry: readSnapshot(registry, sha256) }),
+    ...(recovers === undefined ? {} : { recovers: readArgument(before, recovers, recoversShape) }),
+  }
+}
+
+/** As it is recorded: without secrets, and sealed as it is then, or it would not be what was sealed. */
+export function takenIn<G extends { readonly intent: Json }>(
+  given: G,
+  { sha256 }: Pick<Ports, 'sha256'>,
+  redactor: Redactor,
+): G {
+  const cleaned = readBack<G>(redactor.clean(asJson(given)).value)
+  return { ...cleaned, intent: sealIntent(cleaned.intent, sha256) }
+}
+
+/** A project of which nothing is remembered yet. */
+function emptyMemory(intent: Json): Json {
+  const scope = isRecord(intent) ? intent.scope : undefined
+  const project_id = isRecord(scope) && typeof scope.project_id === 'string' ? scope.project_id : 'unknown'
+  return { schema_version: '1.0.0', project_id, memories: [] }
+}
+
+function idIn(intent: Json): string {
+  return isRecord(intent) && typeof intent.id === 'string' ? intent.id : ''
+}
+
+/** What plans need from the application. */
+export interface PlanPorts extends Defaults {
+  /** The runtime whose sessions the plans live in. */
+  readonly engine: () => Engine
+  readonly blobs: Blobs
+  /** Loads the rule engine; called by the first plan. */
+  readonly rules: () => Promise<RuleEngine>
+  /** The key that signs what is frozen, and how its signature is checked. Without it, nothing is signed. */
+  readonly signing?: () => Promise<{ readonly signer: Signer; readonly signature: SignatureCheck }>
 }

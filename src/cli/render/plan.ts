@@ -1,9 +1,8 @@
 import type { Coordination } from '../../coordinator/coordinate.ts'
-import type { FailurePack } from '../../coordinator/schemas/ending.ts'
 import type { RuleDecision, RuleDecisions } from '../../coordinator/schemas/judgement.ts'
+import type { FailurePack, ReviewPack } from '../../coordinator/schemas/plan.ts'
 import type { QuestionPack } from '../../coordinator/schemas/questions.ts'
 import type { RunTape } from '../../coordinator/schemas/record.ts'
-import type { ReviewPack } from '../../coordinator/schemas/review-pack.ts'
 import type { CoordinationState } from '../../machines/coordination.ts'
 import { columns, safeLine } from './text.ts'
 

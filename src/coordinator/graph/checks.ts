@@ -1,5 +1,5 @@
-import type { ExecutionGraph, GraphNode } from '../schemas/execution-graph.ts'
 import type { ExecutionIntent } from '../schemas/intent.ts'
+import type { ExecutionGraph, GraphNode } from '../schemas/plan.ts'
 
 /** Each check names the nodes that offend it; none means that it holds. */
 

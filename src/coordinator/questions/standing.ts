@@ -2,7 +2,7 @@ import type { Sha256 } from '../../kernel/digest.ts'
 import { idOf } from '../checksum.ts'
 import { type Given, givenOf, type PlannedStep } from '../given.ts'
 import type { AcceptedAnswer, AnswerLedger, Ports, Progress } from '../progress.ts'
-import type { Settled } from '../rules/request.ts'
+import type { Settled } from '../rules/adjudicate.ts'
 import type { RuleDecision } from '../schemas/judgement.ts'
 import { blockingLevels, type OpenQuestion, type Question } from '../schemas/questions.ts'
 

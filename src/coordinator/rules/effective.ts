@@ -1,6 +1,6 @@
-import { type RegistryIndex, resolve } from '../registry/references.ts'
+import { type RegistryIndex, resolve } from '../registry.ts'
+import type { ExecutionPolicy } from '../schemas/context.ts'
 import type { ExecutionIntent } from '../schemas/intent.ts'
-import type { ExecutionPolicy } from '../schemas/policy.ts'
 import { type Effect, effects, highestRisk, type Mode, modes, type RiskLevel } from '../schemas/scalars.ts'
 
 /** What is in force after intent, policy and registry are combined. */

@@ -1,14 +1,11 @@
 import { z } from 'zod'
-import { contextBundle, factPack, memoryPack } from './context.ts'
-import { failurePack, runSummary } from './ending.ts'
-import { executionGraph } from './execution-graph.ts'
+import { contextBundle, executionPolicy, factPack, memoryPack } from './context.ts'
 import { executionIntent } from './intent.ts'
 import { precheckReport, riskAssessment, ruleDecisions } from './judgement.ts'
-import { executionPolicy } from './policy.ts'
+import { executionGraph, failurePack, reviewPack, runSummary } from './plan.ts'
 import { answerPack, questionPack } from './questions.ts'
-import { auditLog, lineage, runTape } from './record.ts'
+import { auditEntry, auditLog, lineage, runTape } from './record.ts'
 import { registryFile, registrySnapshot } from './registry.ts'
-import { reviewPack } from './review-pack.ts'
 
 /** Every shape that goes into the Coordinator or comes out of it. */
 export const coordinatorSchemas = {
@@ -44,3 +41,51 @@ export function coordinatorJsonSchemas(): Readonly<Record<CoordinatorSchemaName,
   ])
   return Object.fromEntries(entries) as Readonly<Record<CoordinatorSchemaName, object>>
 }
+
+/** What a coordination is frozen from. */
+export const coordinationShape = z.strictObject({
+  run_id: z.string(),
+  tape: coordinatorSchemas.run_tape,
+  audit: z.array(auditEntry),
+  lineage: coordinatorSchemas.lineage,
+  artifacts: z.strictObject({
+    precheck_report: coordinatorSchemas.precheck_report.optional(),
+    context_bundle: coordinatorSchemas.context_bundle.optional(),
+    rule_decisions: z.array(coordinatorSchemas.rule_decisions),
+    risk_assessment: z.array(coordinatorSchemas.risk_assessment),
+    execution_graph_draft: z.array(coordinatorSchemas.execution_graph),
+    question_pack: z.array(coordinatorSchemas.question_pack),
+    answer_pack: z.array(coordinatorSchemas.answer_pack),
+    execution_graph: coordinatorSchemas.execution_graph.optional(),
+    review_pack: coordinatorSchemas.review_pack.optional(),
+    lineage: coordinatorSchemas.lineage.optional(),
+    run_summary: coordinatorSchemas.run_summary.optional(),
+    failure_pack: coordinatorSchemas.failure_pack.optional(),
+  }),
+})
+
+/** What may arrive from outside. Whether an answer pack fits is told with the coordination. */
+export const roundsShape = z.array(
+  z.union(
+    [
+      z.strictObject({ answer_pack: z.unknown() }),
+      z.strictObject({ timed_out: z.literal(true) }),
+      z.strictObject({ withdrawn: z.literal(true) }),
+    ],
+    { error: 'must be { answer_pack }, { timed_out: true } or { withdrawn: true }' },
+  ),
+)
+
+/** By key or id of a question. */
+export const choicesShape = z.record(
+  z.string(),
+  z.union([z.string(), z.strictObject({ text: z.string() }), z.strictObject({ data: z.unknown() })], {
+    error: 'must be one of the values, { text } or { data }',
+  }),
+)
+
+/** The files of a registry, read. */
+export const sourcesShape = z.array(z.strictObject({ name: z.string(), content: z.unknown() }))
+
+/** The files of a plan, name to text. */
+export const filesShape = z.record(z.string(), z.string())

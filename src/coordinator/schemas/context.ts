@@ -1,6 +1,102 @@
 import { z } from 'zod'
-import { executionPolicy } from './policy.ts'
-import { evidenceRef, mode, riskLevel, sha256Hex, timestamp } from './scalars.ts'
+import { questionTypes } from './questions.ts'
+import { closed, type effects, evidenceRef, mode, riskLevel, sha256Hex, timestamp } from './scalars.ts'
+
+/** Every field of a policy that does something, by its path: what it does, and what holds without it. */
+// biome-ignore format: tables are audited by eye
+export const policyFields: Readonly<Record<string, { readonly effect: string; readonly usual: string }>> = {
+  mode:                                { effect: 'The stricter of this and the mode of the intent holds: `interactive`, `semi_auto`, `full_auto`.', usual: 'required' },
+  question_budget:                     { effect: 'The smaller of this and that of the intent is how many questions are asked. A critical one too many blocks. With 0 nothing is asked: the defaults stand, and a question without one blocks.', usual: '999 in `interactive`, 3 in `semi_auto`, always 0 in `full_auto`' },
+  risk_profile:                        { effect: 'Sets `max_files_per_commit` where that is missing. Rules see it.', usual: '`safe`' },
+  auto_fallback:                       { effect: 'Whether the default of a question that may not be asked stands in for an answer. Otherwise the plan is blocked.', usual: 'true' },
+  min_memory_items:                    { effect: 'A memory pack with fewer items blocks the plan.', usual: '0' },
+  'constraints.forbidden_operations':  { effect: 'Ids of commands, or effects. An intent that plans one of them is blocked. A name that is neither an effect nor a command of the registry blocks every plan.', usual: 'none' },
+  'constraints.allow_destructive':     { effect: 'Without it, an intent is blocked that plans a command which cannot be undone: the registry calls it irreversible and names no rollback. Rules see it.', usual: 'false' },
+  'constraints.max_files_per_commit':  { effect: 'A plan is blocked in which a step changes more files in one commit, by the estimates of the registry.', usual: '5 in `safe`, 50 in `aggressive_safe`, 999 in `aggressive`' },
+  'constraints.allow_bulk_changes':    { effect: 'Lifts `max_files_per_commit`. Rules see it.', usual: 'false' },
+  'question_rules.allowed_types':      { effect: 'Questions of other types are not asked.', usual: 'all four' },
+  'question_rules.min_evidence_count': { effect: 'A question with less evidence blocks the plan.', usual: '1' },
+  'model_routing.local_only':          { effect: 'An agent with a remote model aborts the plan.', usual: 'false' },
+  'model_routing.allowed_providers':   { effect: 'An agent with a model of another provider aborts the plan.', usual: 'any' },
+}
+
+/** Fields of version 0.1 that nothing enforced, and where what they were for is said now. They are refused. */
+export const goneFields = {
+  require_verification: 'have the plan verified with "plan verify"; a goal never runs a plan that does not verify.',
+  max_retries: 'the tool or the goal that executes the plan says how often it retries.',
+  timeout_seconds: 'give the time for answers with the submission, and the time for execution with the goal.',
+} as const
+
+/** What the operator allows, whatever an intent asks for. The Coordinator enforces every field; `policyFields` says how. */
+export const executionPolicy = closed(
+  {
+    schema_version: z.literal('1.0.0'),
+    mode,
+    /** Forced to 0 in full_auto. */
+    question_budget: z.int().min(0).optional(),
+    risk_profile: z.enum(['safe', 'aggressive_safe', 'aggressive']).default('safe'),
+    /** Whether a question that may not be asked falls back to its default; otherwise it blocks. */
+    auto_fallback: z.boolean().default(true),
+    min_memory_items: z.int().min(0).default(0),
+    constraints: closed({
+      /** Without it, the risk profile decides. */
+      max_files_per_commit: z.int().min(1).optional(),
+      /** Command ids or effects that may not be planned at all. */
+      forbidden_operations: z.array(z.string().min(1)).default([]),
+      /** Whether a command may be planned that cannot be undone: irreversible, with no rollback in the registry. */
+      allow_destructive: z.boolean().default(false),
+      /** Whether one commit may change more files than `max_files_per_commit`. */
+      allow_bulk_changes: z.boolean().default(false),
+    }).prefault({}),
+    question_rules: closed({
+      allowed_types: z.array(z.enum(questionTypes)).default([...questionTypes]),
+      min_evidence_count: z.int().min(1).default(1),
+    }).prefault({}),
+    model_routing: closed({
+      local_only: z.boolean().default(false),
+      /** None means any. */
+      allowed_providers: z.array(z.string().min(1)).optional(),
+    }).prefault({}),
+    /** Notes for people. */
+    metadata: z.record(z.string(), z.json()).optional(),
+  },
+  goneFields,
+).transform((policy) => ({
+  ...policy,
+  question_budget: policy.mode === 'full_auto' ? 0 : (policy.question_budget ?? budgets[policy.mode]),
+  constraints: {
+    ...policy.constraints,
+    max_files_per_commit: policy.constraints.max_files_per_commit ?? filesPerCommit[policy.risk_profile],
+  },
+}))
+
+const budgets = { semi_auto: 3, interactive: 999 } as const
+const filesPerCommit = { safe: 5, aggressive_safe: 50, aggressive: 999 } as const
+
+/** The policy of plans and goals where none is named: ask people, change nothing destructive. */
+export const defaultPolicy = { schema_version: '1.0.0', mode: 'interactive' } as const
+
+/** See `executionPolicy`. */
+export type ExecutionPolicy = z.output<typeof executionPolicy>
+
+/** The operation of this command that the policy forbids, as words for a message; null when it forbids none. */
+export function forbids(
+  { constraints }: ExecutionPolicy,
+  { command_id, effects: has, isDestructive }: Planned,
+): string | null {
+  const named = constraints.forbidden_operations.find(
+    (operation) => operation === command_id || has.some((effect) => effect === operation),
+  )
+  if (named !== undefined) return `the operation ${named}, which ${command_id} is or has`
+  if (!isDestructive || constraints.allow_destructive) return null
+  return `what cannot be undone (allow_destructive is false): ${command_id} is irreversible and has no rollback`
+}
+
+interface Planned {
+  readonly command_id: string
+  readonly effects: readonly (typeof effects)[number][]
+  readonly isDestructive: boolean
+}
 
 /** What is remembered about the project. It must exist; it may be empty. */
 export const memoryPack = z.strictObject({

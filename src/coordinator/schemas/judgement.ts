@@ -1,10 +1,11 @@
 import { z } from 'zod'
-import { problem, redLine } from './problem.ts'
 import {
   contentId,
   contentKind,
   evidenceRef,
   mode,
+  problem,
+  redLine,
   riskLevel,
   semver,
   severity,

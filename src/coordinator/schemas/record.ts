@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { guardNames, stateNames, triggerNames } from '../../kernel/machine.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
-import { failureTypes } from './ending.ts'
 import { registryReference } from './judgement.ts'
+import { failureTypes } from './plan.ts'
 import { contentId, sha256Hex, verdict } from './scalars.ts'
 
 const auditEventTypes = [

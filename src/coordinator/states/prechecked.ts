@@ -1,9 +1,15 @@
 import { finding } from '../../kernel/machine.ts'
-import { type GuardTable, judge, unlessProblems } from '../guard-table.ts'
-import type { Handler } from '../handler.ts'
-import { precheck } from '../precheck.ts'
-import { redLineChecks } from '../red-lines.ts'
-import type { PrecheckReport } from '../schemas/judgement.ts'
+import { idOf, intentChecksum, isRecord } from '../checksum.ts'
+import { type GuardTable, type Handler, judge, unlessProblems } from '../guard-table.ts'
+import type { Ports, Progress } from '../progress.ts'
+import { executionPayloads, fullAutoRisk, type RedLineFinding, redLineChecks, redLinesOf } from '../red-lines.ts'
+import { entryChecksum, indexOf, type Reference, type RegistryIndex, resolve } from '../registry.ts'
+import { commandEffects, type Effective, effectiveOf, isDestructive } from '../rules/effective.ts'
+import { type ExecutionPolicy, executionPolicy, forbids } from '../schemas/context.ts'
+import { type ExecutionIntent, executionIntent, intentSchemaVersion } from '../schemas/intent.ts'
+import type { PrecheckReport, RegistryReference } from '../schemas/judgement.ts'
+import type { RegistryEntry } from '../schemas/registry.ts'
+import { type Problem, problemsOf } from '../schemas/scalars.ts'
 
 /** Every finding is listed; the gravest names the cause. */
 export const prechecked: Handler = (progress, ports) => {
@@ -59,4 +65,164 @@ function references(applies: (areInactive: boolean) => boolean) {
 function unevaluated(red_lines: PrecheckReport['red_lines']): string {
   const open = red_lines.filter(({ verdict }) => verdict === 'not_evaluated').map(({ red_line }) => red_line)
   return open.length === 0 ? '' : ` Not evaluated yet: ${open.join(', ')}.`
+}
+
+/** Checks an intent against its shape, its seal, the red lines, the policy and the registry. */
+function precheck({ input, run_id }: Progress, { sha256 }: Ports): PrecheckReport {
+  const parsed = executionIntent.safeParse(input.intent)
+  const intent = parsed.success ? parsed.data : null
+  const policy = executionPolicy.safeParse(input.policy).data ?? null
+  const index = indexOf(input.registry)
+  const effective = intent === null ? null : effectiveOf(intent, policy, index)
+  const registry = intent === null ? { confirmed: [], problems: [], drift: [] } : lookUp(intent, index, sha256)
+  return {
+    report_id: idOf('precheck', run_id, sha256),
+    schema_version: '1.1.0',
+    intent_schema_version: intentSchemaVersion,
+    schema_problems: parsed.success
+      ? [...unreviewed(parsed.data, index), ...askedTwice(parsed.data, index)]
+      : problemsOf(parsed.error, 'schema_invalid'),
+    checksum: { declared: declaredChecksum(input.intent), computed: intentChecksum(input.intent, sha256) },
+    red_lines: redLines(input.intent, effective, policy !== null, registry.problems),
+    policy_problems: intent === null || policy === null ? [] : forbidden(intent, policy, index),
+    registry: { snapshot_id: input.registry.snapshot_id, ...registry },
+    effective_mode: effective?.mode ?? null,
+    effective_risk: effective?.risk ?? null,
+  }
+}
+
+function redLines(
+  raw: Progress['input']['intent'],
+  effective: Effective | null,
+  isPolicyRead: boolean,
+  missing: readonly Problem[],
+): PrecheckReport['red_lines'] {
+  const unread = { not_evaluated: 'The intent does not have the shape of an intent.' }
+  return redLinesOf({
+    RL1: { problems: executionPayloads(raw) },
+    RL2: { not_evaluated: 'No question has been put yet; it is checked before the plan is frozen.' },
+    RL3: effective === null ? unread : riskUnder(effective, isPolicyRead),
+    RL4: { not_evaluated: 'There is no graph yet; it is checked on the draft and before the plan is frozen.' },
+    RL5: effective === null ? unread : { problems: missing },
+  })
+}
+
+/** A policy that cannot be read may still turn the mode into full_auto. */
+function riskUnder({ mode, risk }: Effective, isPolicyRead: boolean): RedLineFinding {
+  const problems = fullAutoRisk(mode, risk)
+  if (problems.length > 0 || isPolicyRead) return { problems }
+  return { not_evaluated: 'The mode is not known: the policy does not have the shape of a policy.' }
+}
+
+/** The shape asks for a review of what the intent says it writes; the registry may say that it writes more. */
+function unreviewed(intent: ExecutionIntent, index: RegistryIndex): Problem[] {
+  const changing = intent.planned_commands.filter((command) =>
+    commandEffects(command, index).some((effect) => effect === 'write' || effect === 'deploy'),
+  )
+  if (changing.length === 0 || intent.risk.requires_review.length > 0) return []
+  const refs = changing.map(({ command_id }) => command_id)
+  const message = `must name a review category, since the registry says that ${refs.join(', ')} writes or deploys`
+  return [{ code: 'schema_invalid', message, path: 'risk.requires_review', refs }]
+}
+
+/** An answer by key must mean one question: that of the intent or that of a command. */
+function askedTwice(intent: ExecutionIntent, index: RegistryIndex): Problem[] {
+  return (intent.open_questions ?? []).flatMap(({ key }, i) => {
+    const at = intent.planned_commands.findIndex(({ command_id, version }) =>
+      resolve(index, { kind: 'command', id: command_id, version }).found?.asks.some((asked) => asked.key === key),
+    )
+    if (at === -1) return []
+    const message = `has the key ${key}, under which the command of planned_commands[${at}] asks; give it its own`
+    return [{ code: 'schema_invalid', message, path: `open_questions[${i}].key`, refs: [key] }]
+  })
+}
+
+function forbidden(intent: ExecutionIntent, policy: ExecutionPolicy, index: RegistryIndex): Problem[] {
+  return intent.planned_commands.flatMap((command, i) => {
+    const { command_id } = command
+    const planned = {
+      command_id,
+      effects: commandEffects(command, index),
+      isDestructive: isDestructive(command, index),
+    }
+    const operation = forbids(policy, planned)
+    if (operation === null) return []
+    const message = `The policy forbids ${operation}.`
+    return [{ code: 'operation_forbidden', message, path: `planned_commands[${i}]`, refs: [command_id] }]
+  })
+}
+
+function lookUp(intent: ExecutionIntent, index: RegistryIndex, sha256: Ports['sha256']) {
+  const confirmed = new Map<string, RegistryReference>()
+  const problems: Problem[] = []
+  const drift: Problem[] = []
+  const confirm = (entry: RegistryEntry, path: string) => {
+    const { kind, id, version, checksum } = entry
+    const key = `${kind} ${id} ${version}`
+    if (confirmed.has(key)) return
+    const computed = entryChecksum(entry, sha256)
+    if (computed !== checksum) {
+      const message = `${kind} ${id} ${version} has the checksum ${computed}; the snapshot records ${checksum}.`
+      drift.push({ code: 'version_drift', message, path, refs: [id] })
+    }
+    confirmed.set(key, { kind, id, version, checksum })
+  }
+  for (const { path, ...reference } of referencesOf(intent)) {
+    const resolution = resolve(index, reference)
+    if (resolution.found !== null) {
+      confirm(resolution.found, path)
+      continue
+    }
+    const problem = { code: resolution.code, message: resolution.message, path, refs: [reference.id] }
+    if (resolution.code === 'version_drift') drift.push(problem)
+    else problems.push(problem)
+  }
+  problems.push(...missingPhases(intent, index), ...inventedRoles(intent, index))
+  for (const rule of index.rulesInForce) confirm(rule, `rule ${rule.id}`)
+  const sorted = [...confirmed].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, reference]) => reference)
+  return { confirmed: sorted, problems, drift }
+}
+
+// biome-ignore format: the four kinds side by side
+function referencesOf(intent: ExecutionIntent): readonly (Reference & { path: string })[] {
+  const { selected_workflows, selected_agents, planned_commands, required_rules = [] } = intent
+  const pin = ({ version, checksum }: Pick<Reference, 'version' | 'checksum'>, path: string) => ({ version, checksum, path })
+  return [
+    ...selected_workflows.map((w, i) => ({ kind: 'workflow' as const, id: w.workflow_id, ...pin(w, `selected_workflows[${i}]`) })),
+    ...selected_agents.map((a, i) => ({ kind: 'agent' as const, id: a.agent_id, ...pin(a, `selected_agents[${i}]`) })),
+    ...planned_commands.map((c, i) => ({ kind: 'command' as const, id: c.command_id, ...pin(c, `planned_commands[${i}]`) })),
+    ...required_rules.map((r, i) => ({ kind: 'rule' as const, id: r.rule_id, ...pin(r, `required_rules[${i}]`) })),
+  ]
+}
+
+function missingPhases(intent: ExecutionIntent, index: RegistryIndex): Problem[] {
+  return intent.selected_workflows.flatMap(({ workflow_id, version, phases }, i) => {
+    const { found } = resolve(index, { kind: 'workflow', id: workflow_id, version })
+    if (found === null) return []
+    const has = found.phases.map(({ phase }) => phase)
+    return phases
+      .filter((phase) => !has.includes(phase))
+      .map((phase) => ({
+        code: 'reference_missing',
+        message: `workflow ${workflow_id} ${found.version} has no phase ${phase}; it has ${has.join(', ')}.`,
+        path: `selected_workflows[${i}].phases`,
+        refs: [workflow_id],
+      }))
+  })
+}
+
+/** What an agent may be is the registry's to say; rules look at the role. */
+function inventedRoles(intent: ExecutionIntent, index: RegistryIndex): Problem[] {
+  return intent.selected_agents.flatMap(({ agent_id, version, role }, i) => {
+    const { found } = resolve(index, { kind: 'agent', id: agent_id, version })
+    if (found === null || found.roles.includes(role)) return []
+    const message = `agent ${agent_id} ${found.version} has no role ${role}; it has ${found.roles.join(', ')}.`
+    return [{ code: 'reference_missing', message, path: `selected_agents[${i}].role`, refs: [agent_id] }]
+  })
+}
+
+function declaredChecksum(intent: Progress['input']['intent']): string | null {
+  const audit = isRecord(intent) ? intent.audit : undefined
+  const checksum = isRecord(audit) ? audit.checksum : undefined
+  return typeof checksum === 'string' ? checksum : null
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { goalConfig } from '../../autonomy/goals/goal-config.ts'
+import { goalConfig } from '../../autonomy/goals/goal-context.ts'
 import { type GoalReport, isAtWork, reportOf } from '../../autonomy/goals/report.ts'
 import { faults } from '../../faults/catalogue.ts'
 import { stateNames } from '../../kernel/machine.ts'

@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import type { PlanDocuments, PlanView } from '../../autonomy/plans/plans.ts'
-import { type ExecutionGraph, executionGraph } from '../../coordinator/schemas/execution-graph.ts'
 import type { RiskAssessment, RuleDecisions } from '../../coordinator/schemas/judgement.ts'
+import { type ExecutionGraph, executionGraph, type ReviewPack, reviewPack } from '../../coordinator/schemas/plan.ts'
 import type { AnswerPack, QuestionPack } from '../../coordinator/schemas/questions.ts'
 import { type RunTape, runTape } from '../../coordinator/schemas/record.ts'
-import { type ReviewPack, reviewPack } from '../../coordinator/schemas/review-pack.ts'
 import { faults } from '../../faults/catalogue.ts'
 import { pageOf, pageQuery } from '../../wire/common.ts'
 import {

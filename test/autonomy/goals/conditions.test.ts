@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { createCedarConditionEngine } from '../../../src/adapters/cedar/engines.ts'
 import type { GoalSubmission } from '../../../src/autonomy/goals/set-goal.ts'
-import { readCondition } from '../../../src/coordinator/rules/condition.ts'
+import { readCondition } from '../../../src/coordinator/rules/engine.ts'
 import { upcast } from '../../../src/runes/record.ts'
 import { agent } from '../../../src/runtime/define-agent.ts'
 import { breakOff, type Scripted, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'

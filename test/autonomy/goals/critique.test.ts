@@ -7,7 +7,7 @@ import {
   readCritique,
   verdictOf,
 } from '../../../src/autonomy/goals/critique.ts'
-import { goalIds } from '../../../src/autonomy/goals/goal-ids.ts'
+import { goalIds } from '../../../src/autonomy/goals/goal-context.ts'
 import type { TaskState } from '../../../src/machines/task.ts'
 import type { GoalView, PlannedTask, TaskView } from '../../../src/observation/goal-state.ts'
 import { sha256 } from '../../support/sha256.ts'

@@ -1,8 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { createSignatureCheck, createSigner } from '../../../src/adapters/host/secret-files.ts'
-import { digests, type FrozenFiles, freeze } from '../../../src/coordinator/outputs/freeze.ts'
-import { statementOf } from '../../../src/coordinator/outputs/statement.ts'
+import { digests, type FrozenFiles, freeze, statementOf } from '../../../src/coordinator/outputs/freeze.ts'
 import { verifyPlan } from '../../../src/coordinator/outputs/verify.ts'
 import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
 import {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { frozenFolder, planArguments, planExamples } from '../../../scripts/plan-examples.ts'
-import { journalFile } from '../../../src/coordinator/outputs/statement.ts'
+import { journalFile } from '../../../src/coordinator/outputs/freeze.ts'
 import { createDice, seedOf } from '../../support/dice.ts'
 import { runCli } from '../../support/run-cli.ts'
 

@@ -1,11 +1,11 @@
 import { sealIntent } from '../../../coordinator/checksum.ts'
 import { coordinationOf, recoveryOf } from '../../../coordinator/coordinate.ts'
 import { arrive, begin, isAtRest, step } from '../../../coordinator/engine.ts'
-import { freeze } from '../../../coordinator/outputs/freeze.ts'
-import { journalOf, withJournal } from '../../../coordinator/outputs/journal.ts'
+import { freeze, journalOf, withJournal } from '../../../coordinator/outputs/freeze.ts'
 import { verifyPlan } from '../../../coordinator/outputs/verify.ts'
 import type { CoordinationInput, Ports, Progress, Refused } from '../../../coordinator/progress.ts'
-import { readRound } from '../../../coordinator/questions/choose.ts'
+import { readRound } from '../../../coordinator/questions/answers.ts'
+import { defaultPolicy } from '../../../coordinator/schemas/context.ts'
 import { type Recovers, runTape } from '../../../coordinator/schemas/record.ts'
 import { faults } from '../../../faults/catalogue.ts'
 import type { Json } from '../../../kernel/json.ts'
@@ -105,8 +105,7 @@ async function readInput(call: InputCall): Promise<CoordinationInput> {
   return {
     ...(recovers === undefined ? {} : { recovers: await recoveredIn(recovers, call.io) }),
     ...(await readGiven(call)),
-    policy:
-      policy === undefined ? { schema_version: '1.0.0', mode: 'interactive' } : await planning.readDocument(policy),
+    policy: policy === undefined ? defaultPolicy : await planning.readDocument(policy),
     registry: await planning.readRegistry(registry),
   }
 }

@@ -1,6 +1,6 @@
 import { isRecord } from '../../../coordinator/checksum.ts'
-import { withJournal } from '../../../coordinator/outputs/journal.ts'
-import { choicesIn } from '../../../coordinator/questions/choose.ts'
+import { withJournal } from '../../../coordinator/outputs/freeze.ts'
+import { choicesIn } from '../../../coordinator/questions/answers.ts'
 import type { CoordinationState } from '../../../machines/coordination.ts'
 import type { Client } from '../../../surface/client.ts'
 import { withoutUndefined } from '../../../surface/operation.ts'

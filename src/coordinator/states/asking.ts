@@ -1,15 +1,133 @@
 import { finding } from '../../kernel/machine.ts'
 import { idOf } from '../checksum.ts'
-import { type GuardTable, judge, readGuards, unless, unlessProblems } from '../guard-table.ts'
-import { noted, type Outcome, type WaitingHandler } from '../handler.ts'
+import type { Given } from '../given.ts'
+import {
+  type GuardTable,
+  type Handler,
+  judge,
+  noted,
+  type Outcome,
+  readGuards,
+  unless,
+  unlessProblems,
+  type WaitingHandler,
+} from '../guard-table.ts'
 import type { AcceptedAnswer, AnswerConflict, AnswerLedger, Ports, Progress } from '../progress.ts'
 import { defaultAnswers, readAnswers } from '../questions/answers.ts'
-import { conflictsOf } from '../questions/conflicts.ts'
-import { standingOf } from '../questions/standing.ts'
-import { adjudicate } from '../rules/adjudicate.ts'
-import type { Settled } from '../rules/request.ts'
-import type { Problem } from '../schemas/problem.ts'
+import { type Governed, mayAsk, standingOf } from '../questions/standing.ts'
+import { adjudicate, bearsOn, type Settled } from '../rules/adjudicate.ts'
+import type { RuleDecision } from '../schemas/judgement.ts'
 import type { AnswerPack, Question, QuestionPack } from '../schemas/questions.ts'
+import type { Problem } from '../schemas/scalars.ts'
+
+/** Asks the open questions, as far as the budget allows. */
+export const questionsEmitted: Handler = (progress, ports) => {
+  const { given, governed } = standingOf(progress, ports)
+  const pack = questionPackOf(progress, given, governed, ports)
+  const ids = pack.questions.map(({ question_id }) => question_id)
+  return {
+    ...judge(questionGuards, { pack, governed, given }, 'questions_emitted'),
+    produced: pack.questions.length === 0 ? [] : [{ type: 'question_pack', artifact: pack }],
+    ledger: { ...progress.ledger, asked: [...new Set([...progress.ledger.asked, ...ids])] },
+    decisions: [
+      {
+        decision_type: 'question_emission',
+        rationale:
+          pack.questions.map(({ key, blocking_level, type }) => `${key} (${type}, ${blocking_level})`).join(', ') ||
+          'none fits',
+        outcome: `${pack.questions.length} asked, ${pack.resolved_by_default.length} settled by default`,
+      },
+    ],
+    audit: pack.questions.map(({ key, question_id, question_text }) =>
+      noted('question_emitted', 'info', `${key}: ${question_text}`, [question_id]),
+    ),
+  }
+}
+
+interface QuestionFacts {
+  readonly pack: QuestionPack
+  readonly governed: Pick<Governed, 'overflow'>
+  readonly given: Given
+}
+
+/** The guards of QUESTIONS_EMITTED. */
+// biome-ignore format: tables are audited by eye
+export const questionGuards: GuardTable<QuestionFacts> = [
+  ['question_budget_kept', ({ pack: { policy_constraints: budget }, governed }) => unless(
+    [
+      ...governed.overflow.map(({ key, question_id }) => `${key} (${question_id})`),
+      ...(budget.budget_remaining < 0 ? [`${-budget.budget_remaining} over`] : []),
+    ],
+    `${budget.budget_consumed} of ${budget.question_budget} questions.`,
+    `The budget of ${budget.question_budget} has no room for`),
+    ['question_budget_exceeded', 'The questions of the plan may not be asked as they are.', 'budget_exceeded']],
+
+  ['questions_have_evidence', ({ pack, given: { policy: { question_rules: { min_evidence_count: least } } } }) => unless(
+    pack.questions.filter(({ evidence_refs }) => new Set(evidence_refs).size < least).map(({ key, question_id }) => `${key} (${question_id})`),
+    'Every question rests on evidence.',
+    `With less evidence than the ${least} that the policy asks for`),
+    ['question_ungoverned', 'The questions of the plan may not be asked as they are.', 'budget_exceeded']],
+
+  ['questions_have_defaults', ({ pack }) => unless(
+    pack.questions.filter((question) => !hasDefault(question)).map(({ key }) => key),
+    'Every question says what happens without an answer.',
+    'Without a default'),
+    ['question_ungoverned', 'The questions of the plan may not be asked as they are.', 'budget_exceeded']],
+
+  ['blocking_levels_fit_policy', ({ pack, given }) => unless(
+    pack.questions.filter((question) => !mayAsk(question, given)).map(({ key, type }) => `${key} (${type})`),
+    `${given.context.effective.mode} allows every one of them.`,
+    `${given.context.effective.mode} does not allow`),
+    ['question_ungoverned', 'The questions of the plan may not be asked as they are.', 'budget_exceeded']],
+]
+
+function hasDefault({ default_strategy: fallback, suggested_answers }: Question): boolean {
+  if (fallback.action !== 'use') return fallback.explanation !== ''
+  return suggested_answers.some(({ value }) => value === fallback.value)
+}
+
+/** The questions of one round, within the budget. */
+function questionPackOf(
+  { run_id, ledger }: Progress,
+  given: Given,
+  governed: Governed,
+  { sha256 }: Ports,
+): QuestionPack {
+  const questions = governed.ask.map((question) => withConflicts(question, ledger))
+  const consumed = new Set([...ledger.asked, ...questions.map(({ question_id }) => question_id)]).size
+  const { mode, question_budget } = given.context.effective
+  const round = ledger.returns + 1
+  return {
+    pack_id: idOf('qpack', [run_id, round, questions], sha256),
+    schema_version: '1.0.0',
+    coordinator_run_id: run_id,
+    intent_id: given.intent.id,
+    round,
+    questions,
+    policy_constraints: {
+      execution_mode: mode,
+      question_budget,
+      budget_consumed: consumed,
+      budget_remaining: question_budget - consumed,
+    },
+    resolved_by_default: governed.settled
+      .filter(({ provided_by }) => provided_by === 'policy_default')
+      .map(({ question, value }) => ({
+        question_id: question.question_id,
+        key: question.key,
+        value,
+        reason: question.default_strategy.explanation,
+      })),
+  }
+}
+
+/** A question that is asked again says why the rules refused the earlier answers. */
+function withConflicts(question: Question, { conflicts }: Progress['ledger']): Question {
+  const earlier = conflicts.filter(({ question_id }) => question_id === question.question_id)
+  if (earlier.length === 0) return question
+  const told = earlier.map(({ value, step_id, reason }) => `"${value}" cannot stand: ${step_id}: ${reason}`)
+  return { ...question, context: [question.context, ...new Set(told)].join(' ').slice(0, 8000).toWellFormed() }
+}
 
 /** Handles the next round that arrived. The engine calls it only if one has. */
 export const awaitingAnswers: WaitingHandler = (progress, ports) => {
@@ -166,4 +284,49 @@ function isMissing({ code }: Problem): boolean {
 
 function clash({ key, value, step_id, reason }: AnswerConflict): string {
   return `${key}=${value} does not go with the rules over ${step_id}: ${reason}`
+}
+
+/** Answers that arrived and the rule decisions without and with them. */
+interface Compared {
+  readonly fresh: readonly Settled[]
+  /** Answers and defaults that were in force before. */
+  readonly standing: readonly Settled[]
+  readonly before: readonly RuleDecision[]
+  readonly after: readonly RuleDecision[]
+  readonly round: number
+}
+
+/**
+ * Answers that make the rules deny a step, or leave it undecided, that they let pass before. Each answer is tried alone
+ * to find the one at fault; if none is alone, all of them are.
+ */
+function conflictsOf(
+  { fresh, standing, before, after, round }: Compared,
+  given: Given,
+  ports: Ports,
+): readonly AnswerConflict[] {
+  const accepted = new Set(before.filter(passes).map(({ step_id }) => step_id))
+  return after
+    .filter((decision) => accepted.has(decision.step_id) && !passes(decision))
+    .flatMap((decision) => {
+      const step = given.steps.find(({ step_id }) => step_id === decision.step_id)
+      if (step === undefined) return []
+      const touching = fresh.filter(({ question }) => bearsOn(question, step.step_id))
+      const alone = touching.filter((answer) => {
+        const { decisions } = adjudicate({ steps: [step], settled: [...standing, answer], round }, given, ports)
+        return decisions.some((alone) => !passes(alone))
+      })
+      return (alone.length > 0 ? alone : touching).map(({ question, value }) => ({
+        round,
+        question_id: question.question_id,
+        key: question.key,
+        value,
+        step_id: step.step_id,
+        reason: decision.reason,
+      }))
+    })
+}
+
+function passes({ decision }: RuleDecision): boolean {
+  return decision !== 'deny' && decision !== null
 }

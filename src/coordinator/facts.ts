@@ -1,5 +1,7 @@
-import { boundedJsonIn, jsonLimits } from '../../kernel/bounded-json.ts'
-import { isRecord } from '../checksum.ts'
+import { boundedJsonIn, jsonLimits } from '../kernel/bounded-json.ts'
+import type { Sha256 } from '../kernel/digest.ts'
+import { checksumOf, isRecord } from './checksum.ts'
+import type { FactEvidence, FactPack } from './schemas/context.ts'
 
 /** A file of a project as a scan sees it. Paths are relative, with forward slashes. */
 export interface SourceFile {
@@ -8,7 +10,7 @@ export interface SourceFile {
 }
 
 /** Something found at a place, before it has an evidence id. */
-export interface Find<F> {
+interface Find<F> {
   readonly fact: F
   readonly file: string
   readonly line: number
@@ -58,7 +60,7 @@ function whole<F>(file: SourceFile, fact: F, description: string): Find<F> {
 }
 
 /** The languages of the files, by their endings. */
-export function detectLanguages(files: readonly SourceFile[]): Find<{ name: string; files: number }>[] {
+function detectLanguages(files: readonly SourceFile[]): Find<{ name: string; files: number }>[] {
   const found = Map.groupBy(files, ({ path }) => languages[baseName(path).split('.').slice(1).at(-1) ?? ''] ?? '')
   return [...found]
     .filter(([name]) => name !== '')
@@ -72,7 +74,7 @@ export function detectLanguages(files: readonly SourceFile[]): Find<{ name: stri
 }
 
 /** The package manifests. */
-export function detectManifests(files: readonly SourceFile[]): Find<{ path: string; ecosystem: string }>[] {
+function detectManifests(files: readonly SourceFile[]): Find<{ path: string; ecosystem: string }>[] {
   return files.flatMap((file) => {
     const ecosystem = manifests[baseName(file.path)]
     return ecosystem === undefined ? [] : [whole(file, { path: file.path, ecosystem }, `A manifest of ${ecosystem}`)]
@@ -80,7 +82,7 @@ export function detectManifests(files: readonly SourceFile[]): Find<{ path: stri
 }
 
 /** The scripts of every package.json, each with the line it stands in. */
-export function detectScripts(files: readonly SourceFile[]): Find<{ name: string; runs: string; path: string }>[] {
+function detectScripts(files: readonly SourceFile[]): Find<{ name: string; runs: string; path: string }>[] {
   return files
     .filter(({ path }) => baseName(path) === 'package.json')
     .flatMap(({ path, text }) => {
@@ -106,7 +108,7 @@ export function detectScripts(files: readonly SourceFile[]): Find<{ name: string
 }
 
 /** The CI pipelines. */
-export function detectPipelines(files: readonly SourceFile[]): Find<{ path: string; system: string }>[] {
+function detectPipelines(files: readonly SourceFile[]): Find<{ path: string; system: string }>[] {
   return files.flatMap((file) => {
     const system = pipelines.find(([pattern]) => pattern.test(file.path))?.[1]
     return system === undefined ? [] : [whole(file, { path: file.path, system }, `A pipeline of ${system}`)]
@@ -114,12 +116,12 @@ export function detectPipelines(files: readonly SourceFile[]): Find<{ path: stri
 }
 
 /** The test files. */
-export function detectTests(files: readonly SourceFile[]): Find<{ path: string }>[] {
+function detectTests(files: readonly SourceFile[]): Find<{ path: string }>[] {
   return files.filter(({ path }) => testFile.test(path)).map((file) => whole(file, { path: file.path }, 'A test'))
 }
 
 /** The lines of every CODEOWNERS file. */
-export function detectOwners(files: readonly SourceFile[]): Find<{ pattern: string; owners: string[] }>[] {
+function detectOwners(files: readonly SourceFile[]): Find<{ pattern: string; owners: string[] }>[] {
   return files
     .filter(({ path }) => baseName(path) === 'CODEOWNERS')
     .flatMap(({ path, text }) =>
@@ -147,4 +149,37 @@ function scriptsIn(text: string): Record<string, string> {
   return Object.fromEntries(
     Object.entries(scripts).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   )
+}
+
+/** More tests than this add nothing to a plan; the scan says how many it saw by listing the first of them. */
+const mostTests = 200
+
+/** Turns the files of a project into facts. Same files, same pack: their order does not matter, and no time is in it. */
+export function factsOf(project_id: string, given: readonly SourceFile[], sha256: Sha256): FactPack {
+  const files = given.toSorted((a, b) => (a.path < b.path ? -1 : 1))
+  const evidence: FactEvidence[] = []
+  const cite = <F>(
+    category: FactEvidence['category'],
+    finds: readonly Find<F>[],
+  ): (F & { evidence_refs: string[] })[] =>
+    finds.map(({ fact, file, line, snippet, description }) => {
+      const id = `ev${evidence.length + 1}`
+      evidence.push({ id, source_file: file, category, snippet, line, description })
+      return { ...fact, evidence_refs: [id] }
+    })
+  return {
+    schema_version: '1.0.0',
+    project_id,
+    repo_fingerprint: checksumOf(
+      files.map(({ path, text }) => [path, sha256(text)]),
+      sha256,
+    ),
+    languages: cite('language', detectLanguages(files)),
+    manifests: cite('manifest', detectManifests(files)),
+    scripts: cite('script', detectScripts(files)),
+    ci: cite('ci', detectPipelines(files)),
+    tests: cite('test', detectTests(files).slice(0, mostTests)),
+    owners: cite('owner', detectOwners(files)),
+    evidence,
+  }
 }

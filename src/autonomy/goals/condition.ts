@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type ConditionContext, type ConditionTask, readCondition } from '../../coordinator/rules/condition.ts'
+import { type ConditionContext, type ConditionTask, readCondition } from '../../coordinator/rules/engine.ts'
 import { boundedJsonIn, jsonLimits } from '../../kernel/bounded-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
@@ -9,10 +9,9 @@ import type { Actor } from '../../runes/rune.ts'
 import { subject } from '../../runtime/batch.ts'
 import { openRun, spawn } from '../../runtime/commands/submit.ts'
 import { problemSentence, shapeProblems } from '../../runtime/shape-problems.ts'
-import { aboutGoal, type Desk, dismiss, readOnlyTools } from './desk.ts'
 import { writtenJson } from './draft.ts'
-import { type Input, inputsOf, type Outcome } from './inputs.ts'
-import { conditionInput, linesOf, textOf } from './prompts.ts'
+import { aboutGoal, dismiss, type GoalContext, readOnlyTools } from './goal-context.ts'
+import { conditionInput, type Input, inputsOf, linesOf, type Outcome, textOf } from './prompts.ts'
 
 /** How often the critic is asked about one condition. */
 const attempts = 2
@@ -24,28 +23,27 @@ const attempts = 2
  * anything follows from it. A condition that cannot be decided does not hold.
  */
 export function decideCondition(
-  desk: Desk,
+  context: GoalContext,
   tasks: readonly TaskView[],
   task: TaskView,
   outcomeOf: (task_id: string) => Outcome,
 ) {
-  const { state, config, evaluated, errands } = desk
+  const { state, config, evaluated, errands } = context
   const { planned } = task
   const { task_id } = planned
   const answered = state.interactions.get(task.condition?.interaction_id ?? '')?.answered
-  if (answered != null) return record(desk, task, ...readReply(answered))
+  if (answered != null) return record(context, task, ...readReply(answered))
   const condition = readCondition(planned.condition ?? '')
   let problem: string | undefined
   if ('rule' in condition) {
     const found = evaluated.get(task_id)
     if (found === undefined) {
-      const context = contextOf(tasks, planned, outcomeOf)
-      errands.push({ errand: 'evaluate', task_id, rule: condition.rule, context })
+      errands.push({ errand: 'evaluate', task_id, rule: condition.rule, context: contextOf(tasks, planned, outcomeOf) })
       return
     }
     const { decider, answer } = found
     if ('holds' in answer)
-      return record(desk, task, 'policy', {
+      return record(context, task, 'policy', {
         holds: answer.holds,
         decided_by: 'rule',
         decider,
@@ -54,14 +52,14 @@ export function decideCondition(
     problem = `The rule could not be evaluated: ${answer.problem}`
   }
   const inputs = inputsOf(tasks, planned, outcomeOf)
-  if (config.mode === 'auto') askCritic(desk, task, inputs, problem)
-  else askPerson(desk, task, inputs, problem)
+  if (config.mode === 'auto') askCritic(context, task, inputs, problem)
+  else askPerson(context, task, inputs, problem)
 }
 
-function record(desk: Desk, { planned }: TaskView, actor: Actor, decided: Decided) {
+function record(context: GoalContext, { planned }: TaskView, actor: Actor, decided: Decided) {
   const { task_id, condition } = planned
   const payload = { condition: condition ?? '', ...decided, reason: decided.reason.slice(0, 4_000).toWellFormed() }
-  desk.batch.record('task.condition_decided', { actor, payload }, aboutGoal(desk, task_id))
+  context.batch.record('task.condition_decided', { actor, payload }, aboutGoal(context, task_id))
 }
 
 function readReply({ reply, replied_by }: { readonly reply: unknown; readonly replied_by: string }): [Actor, Decided] {
@@ -71,8 +69,8 @@ function readReply({ reply, replied_by }: { readonly reply: unknown; readonly re
   return ['human', { holds, decided_by: 'human', decider: replied_by, reason: reason ?? said }]
 }
 
-function askPerson(desk: Desk, { planned }: TaskView, inputs: readonly Input[], problem: string | undefined) {
-  const { batch, ids, goal } = desk
+function askPerson(context: GoalContext, { planned }: TaskView, inputs: readonly Input[], problem: string | undefined) {
+  const { batch, ids, goal } = context
   const { task_id, key, title, condition } = planned
   const interaction_id = ids.conditionQuestion(task_id)
   const payload = {
@@ -92,43 +90,44 @@ function askPerson(desk: Desk, { planned }: TaskView, inputs: readonly Input[], 
     on_silence: 'wait' as const,
     digest: null,
   }
-  const about = { ...aboutGoal(desk, task_id), interaction_id }
+  const about = { ...aboutGoal(context, task_id), interaction_id }
   batch.on(subject.newQuestion(interaction_id, about), 'scheduler').open(payload)
 }
 
 const verdictShape = z.object({ holds: z.boolean().nullable(), reason: z.string().default('') })
 
-function askCritic(desk: Desk, task: TaskView, inputs: readonly Input[], problem: string | undefined) {
-  const { state, engine, config, ids } = desk
+function askCritic(context: GoalContext, task: TaskView, inputs: readonly Input[], problem: string | undefined) {
+  const { state, engine, config, ids } = context
   const { task_id } = task.planned
   const undecided = (reason: string) =>
-    record(desk, task, 'policy', { holds: null, decided_by: 'policy', decider: 'goal', reason })
+    record(context, task, 'policy', { holds: null, decided_by: 'policy', decider: 'goal', reason })
   let last = problem ?? ''
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const run = state.runs.get(ids.conditionRun(task_id, attempt))
     if (run === undefined) {
       if (config.critic === null) return undecided(`${last} The goal is in the mode auto and has no critic.`.trim())
-      if (engine.agents.has(config.critic)) return openCritic(desk, task, inputs, { attempt, problem })
+      if (engine.agents.has(config.critic)) return openCritic(context, task, inputs, { attempt, problem })
       // Another process may have it.
       return engine.isAlone ? undecided(`Its critic ${config.critic} is not configured any more.`) : undefined
     }
     if (!isTerminal(runMachine, run.status)) return
-    dismiss(desk, run)
+    dismiss(context, run)
     const read =
       run.status === 'succeeded' ? readVerdict(String(run.result)) : { problem: `Its run was ${run.status}.` }
-    if ('holds' in read) return record(desk, task, 'reasoning', { ...read, decided_by: 'critic', decider: run.run_id })
+    if ('holds' in read)
+      return record(context, task, 'reasoning', { ...read, decided_by: 'critic', decider: run.run_id })
     last = read.problem
   }
   undecided(`The critic gave no decision in ${attempts} attempts: ${last}`)
 }
 
 function openCritic(
-  desk: Desk,
+  context: GoalContext,
   { planned }: TaskView,
   inputs: readonly Input[],
   { attempt, problem }: { readonly attempt: number; readonly problem: string | undefined },
 ) {
-  const { engine, goal, config, ids, batch, prepared, errands } = desk
+  const { engine, goal, config, ids, batch, prepared, errands } = context
   const agent = config.critic ?? ''
   const key = `condition ${planned.task_id} ${attempt}`
   if (engine.agents.get(agent)?.prepare !== undefined && !prepared.has(key)) {
@@ -141,7 +140,7 @@ function openCritic(
   const behalf = {
     actor: 'scheduler' as const,
     goal_id: goal.goal_id,
-    allowed_tools: readOnlyTools(desk, agent),
+    allowed_tools: readOnlyTools(context, agent),
     // As the run of its review: what is public is the decision.
     visibility: 'internal' as const,
   }

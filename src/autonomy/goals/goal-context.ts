@@ -1,0 +1,207 @@
+import { z } from 'zod'
+import type { ConditionContext, ConditionEngine } from '../../coordinator/rules/engine.ts'
+import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
+import { canonicalJson } from '../../kernel/canonical-json.ts'
+import type { Sha256 } from '../../kernel/digest.ts'
+import type { Json } from '../../kernel/json.ts'
+import { isTerminal } from '../../kernel/machine.ts'
+import { type GoalStop, goalStops } from '../../machines/goal.ts'
+import { taskMachine } from '../../machines/task.ts'
+import type { GoalView, PlannedTask, TaskView } from '../../observation/goal-state.ts'
+import type { SessionState } from '../../observation/session-state.ts'
+import { jsonValue } from '../../runes/json-value.ts'
+import { budget } from '../../runes/kinds/work.ts'
+import type { Actor, Concerns } from '../../runes/rune.ts'
+import { type Batch, subject } from '../../runtime/batch.ts'
+import { cancelNow } from '../../runtime/commands/session.ts'
+import type { Engine } from '../../runtime/engine.ts'
+import { asOptions, budgetOptions } from '../../runtime/options.ts'
+import { withdrawQuestions } from '../../runtime/run/closing.ts'
+import { closedObject } from '../../runtime/shape-problems.ts'
+
+/** What a goal may spend, everyone who works for it included. Time counts from the moment it was set. */
+const goalBudget = closedObject({
+  tokens: z.int().nonnegative().optional(),
+  tool_calls: z.int().nonnegative().optional(),
+  wall_time_ms: z.int().positive().optional(),
+  cost_usd: z.number().nonnegative().optional(),
+  /** How often it may be executed and reviewed. */
+  iterations: z.int().positive().default(10),
+})
+
+/** Everything that decides how a goal goes on, recorded with it. */
+export const goalConfig = closedObject({
+  /** A plan that the caller drafted: a draft, or a whole execution intent. */
+  plan: jsonValue.nullable().default(null),
+  /** The agent that drafts plans. Without one, plans come with the goal. */
+  planner: z.string().nullable().default(null),
+  /** The agent that examines the results. Without one, a goal is met when every task is done. */
+  critic: z.string().nullable().default(null),
+  /** The plan starts as soon as it is judged; otherwise a person is asked. Without it, as the mode says. */
+  auto: z.boolean().optional(),
+  /** Whether its plan and its runs may ask people. In `auto` only a review that the plan demands waits for one. */
+  mode: z.enum(['interactive', 'auto']).default('interactive'),
+  /** How many questions a plan may ask. Without it, 10. In the mode `auto` it asks none. */
+  question_budget: z.int().min(0).max(50).optional(),
+  budget: goalBudget.prefault({}),
+  /** For each run of a task. */
+  task_budget: budget.nullable().default(null),
+  max_parallel: z.int().positive().default(4),
+  /** How many tasks an agent has at once, by its name. */
+  per_agent: z.record(z.string(), z.int().positive()).default({}),
+  /** How many drafts the planner may make in all. */
+  max_drafts: z.int().positive().default(3),
+  /** How long it may be blocked before that counts as unresolvable. Null: for ever. */
+  max_blocked_ms: z.int().positive().nullable().default(null),
+  facts: jsonValue.optional(),
+  memory: jsonValue.optional(),
+})
+
+const { budget: _total, task_budget: _each, ...fields } = goalConfig.shape
+
+/** The same, as a developer writes it. */
+export const goalOptions = closedObject({
+  ...asOptions(fields),
+  budget: closedObject(asOptions(goalBudget.shape)).prefault({}),
+  taskBudget: budgetOptions.nullable().default(null),
+})
+
+/** How a goal goes on. */
+export interface GoalOptions extends z.input<typeof goalOptions> {}
+
+/** The config of a goal, with its defaults filled in. */
+export type GoalConfig = z.output<typeof goalConfig>
+/** The budget of a goal. */
+export type GoalBudget = GoalConfig['budget']
+
+/** What was recorded was checked before. */
+export function configOf({ config }: { readonly config: Readonly<Record<string, Json>> }): GoalConfig {
+  const recorded: object = config
+  return recorded as GoalConfig
+}
+
+/** What the Coordinator made of a draft. */
+export type Judgement =
+  | { readonly outcome: 'judged'; readonly tasks: readonly PlannedTask[] }
+  | { readonly outcome: 'failed'; readonly failure: Json }
+
+/** A draft that is to be judged, and who gave it. A planner may say less than a caller. */
+export interface DraftGiven {
+  /** Its number, from 1. */
+  readonly draft: number
+  readonly given: Json
+  readonly by: 'caller' | 'planner'
+}
+
+/** A rule that is to be evaluated, and what it can see. */
+interface Evaluation {
+  readonly rule: string
+  readonly context: ConditionContext
+}
+
+/** What a rule came to, and the engine that says so. */
+export interface Evaluated {
+  readonly decider: string
+  readonly answer: ReturnType<ConditionEngine['evaluate']>
+}
+
+/** Something that has to be done outside the log before the loop can decide. It may be done twice. */
+export type Errand =
+  | ({ readonly errand: 'judge' } & DraftGiven)
+  | { readonly errand: 'prepare'; readonly agent: string; readonly key: string }
+  | ({ readonly errand: 'evaluate'; readonly task_id: string } & Evaluation)
+  | { readonly errand: 'registry'; readonly draft: number }
+
+/** What a decision about a goal is made from, and the append it is written into. */
+export interface GoalContext {
+  readonly engine: Engine
+  readonly state: SessionState
+  readonly goal: GoalView
+  readonly config: GoalConfig
+  readonly ids: GoalIds
+  readonly batch: Batch
+  readonly now: number
+  /** By draft. */
+  readonly judged: ReadonlyMap<number, Judgement>
+  /** Agents that were set up for one task, and what was wrong with that. */
+  readonly prepared: ReadonlyMap<string, string | undefined>
+  /** Conditions that are rules, by their tasks. */
+  readonly evaluated: ReadonlyMap<string, Evaluated>
+  readonly registry: RegistrySnapshot | undefined
+  readonly errands: Errand[]
+}
+
+/** The ids that a rune about the goal, or one of its tasks, carries. */
+export function aboutGoal({ goal }: Pick<GoalContext, 'goal'>, task_id?: string): Concerns {
+  return task_id === undefined ? { goal_id: goal.goal_id } : { goal_id: goal.goal_id, task_id }
+}
+
+/** Only the goal gives it work. */
+export function dismiss({ state, batch }: GoalContext, { agent_id }: Pick<TaskView, 'agent_id'>) {
+  if (agent_id === null || batch.stateOf(agent_id) !== 'idle') return
+  const stats = { ...state.agents.get(agent_id)?.used } as Record<string, number>
+  const payload = { agent_id, reason: 'its task is over', stats }
+  batch.on(subject.agent(agent_id), 'scheduler').move('kill', payload, { is_forced: false })
+}
+
+/** A planner and a critic look; what changes something is for tasks that were judged. */
+export function readOnlyTools({ engine }: GoalContext, agent: string) {
+  const { registry } = engine.agents.get(agent) ?? {}
+  return (registry?.names ?? []).filter((name) => registry?.find(name)?.readOnly === true).map((name) => ({ name }))
+}
+
+/**
+ * Every name that the loop gives follows from what it names, so that a process that
+ * does something again after a crash finds it done.
+ */
+export function goalIds(goal_id: string, sha256: Sha256) {
+  const name = (prefix: string, ...parts: readonly Json[]) =>
+    `${prefix}_${sha256(canonicalJson([goal_id, prefix, ...parts])).slice(0, 16)}`
+  return {
+    head: () => name('agt', 'head'),
+    plan: (draft: number) => name('pln', draft),
+    coordination: (draft: number) => name('coord', draft),
+    plannerRun: (draft: number) => name('run', 'plan', draft),
+    criticRun: (critique: number, attempt: number) => name('run', 'critic', critique, attempt),
+    criticAgent: (critique: number, attempt: number) => name('agt', 'critic', critique, attempt),
+    task: (plan_id: string, key: string, attempt: number) => name('tsk', plan_id, key, attempt),
+    taskRun: (task_id: string, attempt: number) => name('run', task_id, attempt),
+    taskAgent: (task_id: string, attempt: number) => name('agt', task_id, attempt),
+    conditionRun: (task_id: string, attempt: number) => name('run', 'condition', task_id, attempt),
+    conditionAgent: (task_id: string, attempt: number) => name('agt', 'condition', task_id, attempt),
+    conditionQuestion: (task_id: string) => name('int', 'condition', task_id),
+    question: (about: string) => name('int', about),
+  }
+}
+
+/** The ids that a goal derives for its parts. */
+export type GoalIds = ReturnType<typeof goalIds>
+
+/**
+ * Ends a goal and everything that is under way for it, in one append, with all
+ * that it asks a person. What a worker holds is asked to stop; an outcome
+ * that is unknown stays a question, which outlives the goal. See also `endPlans`.
+ */
+export function stopGoal(context: GoalContext, cause: GoalStop, reason: string, actor: Actor) {
+  const { batch, goal, ids, state: session } = context
+  // The Coordinator may be about to ask about the draft in its hands.
+  const judging = ids.coordination(goal.drafts.length + 1)
+  if (session.subjects.has(judging)) batch.restOn(judging)
+  withdrawQuestions(batch, ({ goal_id }) => goal_id === goal.goal_id, { reason, actor })
+  for (const { planned, state } of goal.tasks) {
+    if (isTerminal(taskMachine, state)) continue
+    batch.on(subject.task(context.goal.goal_id, planned.task_id), actor).move('cancel', { reason })
+  }
+  stopRuns(context, reason, actor)
+  batch.on(subject.goal(goal.goal_id), actor).move(goalStops[cause].on, { reason, cause })
+}
+
+function stopRuns({ engine, state, goal, batch }: GoalContext, reason: string, actor: Actor) {
+  for (const run of state.openRuns.values()) {
+    if (run.cancel !== null || run.parent_call_id !== null) continue
+    const works_for = run.agent_id === goal.agent_id || state.agents.get(run.agent_id)?.parent_id === goal.agent_id
+    if (!works_for) continue
+    if (run.status !== 'running') cancelNow(engine, batch, run, { reason, actor })
+    else batch.on(subject.run(run), actor).move('request', { request: 'cancel', reason })
+  }
+}

@@ -1,0 +1,281 @@
+import { canonicalJson } from '../../kernel/canonical-json.ts'
+import { asJson, type Json } from '../../kernel/json.ts'
+import { isTerminal } from '../../kernel/machine.ts'
+import { runMachine } from '../../machines/run.ts'
+import { subject } from '../../runtime/batch.ts'
+import { openRun, spawn } from '../../runtime/commands/submit.ts'
+import {
+  type Critique,
+  currentTasks,
+  failuresOf,
+  notesForReplan,
+  publicProblems,
+  readCritique,
+  verdictOf,
+} from './critique.ts'
+import { brief } from './executing.ts'
+import { aboutGoal, dismiss, type GoalContext, readOnlyTools, stopGoal } from './goal-context.ts'
+import { criticInput, plannerInput } from './prompts.ts'
+
+const scheduler = 'scheduler' as const
+
+/** Nothing is planned yet, or the last plan was rejected. */
+export function decideReceived(context: GoalContext) {
+  const { goal, batch } = context
+  const { goal_id, revise, given } = goal
+  if (given === null && revise !== null && context.config.planner === null)
+    return stopGoal(
+      context,
+      'plan_rejected',
+      `The plan was rejected (${revise}), and there is no planner to revise it.`,
+      'human',
+    )
+  if (given === null && draftsLeft(context) === 0) return stopWithoutPlan(context)
+  batch.on(subject.goal(goal_id), scheduler).move('decompose_goal', {})
+}
+
+/** A draft is wanted, judged, or waits for a person to let it start. */
+export function decidePlanning(context: GoalContext) {
+  const { goal } = context
+  if (goal.plan !== null) return decideApproval(context)
+  const draft = goal.drafts.length + 1
+  const by = goal.given === null ? 'planner' : 'caller'
+  const given = goal.given ?? drafted(context, draft)
+  if (given === undefined) return
+  const judged = context.judged.get(draft)
+  if (judged === undefined) {
+    // A person has questions of the Coordinator to answer; what they say is recorded, and it is looked at again.
+    if (context.state.subjects.get(context.ids.coordination(draft))?.state !== 'AWAITING_ANSWERS')
+      context.errands.push({ errand: 'judge', draft, given, by })
+    return
+  }
+  if (judged.outcome === 'failed') return draftFailed(context, draft, judged.failure)
+
+  const { ids, batch, config } = context
+  const plan_id = ids.plan(draft)
+  const tasks = judged.tasks.map(asJson)
+  batch.record('plan.created', { actor: 'coordinator', payload: { plan_id, tasks } }, aboutGoal(context))
+  if (config.auto === true) return start(context, 'auto_start', judged.tasks, plan_id)
+  const interaction_id = ids.question(plan_id)
+  const request = { goal_id: goal.goal_id, plan_id, tasks, options: ['approve', 'deny'] }
+  const payload = {
+    interaction_kind: 'approval' as const,
+    prompt: `Shall this plan start? ${goal.goal_description}`,
+    request,
+    evidence: [],
+    deadline: null,
+    on_silence: 'wait' as const,
+    // An approval can name what the person saw.
+    digest: context.engine.sha256(canonicalJson(request)),
+  }
+  const about = { ...aboutGoal(context), interaction_id }
+  batch.on(subject.newQuestion(interaction_id, about), scheduler).open(payload)
+}
+
+function decideApproval(context: GoalContext) {
+  const { goal, state, batch } = context
+  if (goal.plan === null) return
+  const answered = state.interactions.get(goal.plan.interaction_id ?? '')?.answered
+  if (answered == null) return
+  const { decision, reason } = answered.reply as { decision: 'approve' | 'deny'; reason?: string }
+  if (decision === 'approve') return start(context, 'plan_approved', goal.plan.tasks, goal.plan.plan_id)
+  const payload = { reason: reason ?? `Rejected by ${answered.replied_by}.` }
+  batch.on(subject.goal(goal.goal_id), 'human').move('plan_rejected', payload, { decision })
+}
+
+function start(
+  context: GoalContext,
+  trigger: 'plan_approved' | 'auto_start',
+  tasks: NonNullable<GoalContext['goal']['plan']>['tasks'],
+  plan_id: string,
+) {
+  const { goal, batch } = context
+  const actor = trigger === 'auto_start' ? 'policy' : 'human'
+  batch.on(subject.goal(goal.goal_id), actor).move(trigger, {})
+  for (const task of tasks) openTask(context, plan_id, task)
+}
+
+/** Opens a task of the plan. */
+function openTask(
+  context: GoalContext,
+  plan_id: string,
+  task: NonNullable<GoalContext['goal']['plan']>['tasks'][number],
+) {
+  const payload = { plan_id, task: asJson(task) }
+  context.batch.on(subject.task(context.goal.goal_id, task.task_id), scheduler).open(payload)
+}
+
+/** What the planner wrote; undefined while it is at work, or where nothing is left to be drafted. */
+function drafted(context: GoalContext, draft: number): Json | undefined {
+  const { goal, state, ids, config, registry, batch } = context
+  if (config.planner === null || draftsLeft(context) === 0) {
+    stopWithoutPlan(context)
+    return undefined
+  }
+  const run_id = ids.plannerRun(draft)
+  const run = state.runs.get(run_id)
+  if (run === undefined) {
+    const refused = context.judged.get(draft)
+    if (refused?.outcome === 'failed') draftFailed(context, draft, refused.failure)
+    else if (!context.engine.agents.has(config.planner)) notConfigured(context, 'planner', config.planner)
+    else if (isGone(context))
+      stopGoal(context, 'agent_terminated', 'The agent that drafts its plans was terminated.', 'policy')
+    else if (registry === undefined) context.errands.push({ errand: 'registry', draft })
+    else {
+      // The head of the goal has the goal's budget, so the planner's own limits its runs.
+      const budget = context.engine.agents.get(config.planner)?.budget ?? null
+      const input = plannerInput(goal, registry)
+      const submission = { agent: config.planner, input, mode: config.mode, ...(budget === null ? {} : { budget }) }
+      const allowed_tools = readOnlyTools(context, config.planner)
+      const behalf = { actor: scheduler, goal_id: goal.goal_id, allowed_tools }
+      openRun(batch, { run_id, agent_id: goal.agent_id }, submission, behalf)
+      brief(context, notesForReplan(goal), { run_id, agent_id: goal.agent_id })
+    }
+    return undefined
+  }
+  if (!isTerminal(runMachine, run.status)) return undefined
+  if (run.status === 'succeeded') return run.result
+  draftFailed(context, draft, `The planner did not finish (${run.status}): ${run.message ?? run.error_code ?? ''}`)
+  return undefined
+}
+
+/** Another process may have the agent; where there is none, its part would never be done. */
+function notConfigured(context: GoalContext, part: 'planner' | 'critic', agent: string): undefined {
+  if (!context.engine.isAlone) return
+  stopGoal(context, 'agent_missing', `Its ${part} ${agent} is not configured any more.`, 'policy')
+}
+
+/** No worker takes the runs of an agent that is over. */
+function isGone({ batch, goal }: GoalContext): boolean {
+  const at = batch.stateOf(goal.agent_id)
+  return at === 'terminated' || at === 'failed'
+}
+
+function draftFailed(context: GoalContext, draft: number, failure: Json) {
+  const payload = { plan_id: context.ids.plan(draft), changes: { change: 'draft_failed', failure } }
+  context.batch.record('plan.updated', { actor: 'coordinator', payload }, aboutGoal(context))
+}
+
+/** Each review resets the count: it is about how often one plan is tried. */
+function draftsLeft({ goal, config }: Pick<GoalContext, 'goal' | 'config'>): number {
+  if (config.planner === null) return 0
+  const made = goal.drafts.filter(({ after_critiques }) => after_critiques === goal.critiques.length).length
+  return Math.max(0, config.max_drafts - made)
+}
+
+function stopWithoutPlan(context: GoalContext) {
+  const { goal, config } = context
+  const last = goal.drafts.at(-1)?.failure
+  const why = last == null ? (goal.revise ?? '') : typeof last === 'string' ? last : JSON.stringify(last)
+  const [cause, said] =
+    config.planner === null
+      ? (['no_plan', 'There is no plan that can be executed, and no planner to draft one.'] as const)
+      : (['drafts', `The planner has made ${config.max_drafts} drafts, as many as it may.`] as const)
+  stopGoal(context, cause, `${said} ${why}`.trim(), 'policy')
+}
+
+/** How often a critic is asked whose answer cannot be read. */
+const attempts = 2
+
+/** Every task is over: the critic examines what came of them, and its findings decide. */
+export function decideReviewing(context: GoalContext) {
+  const critique = critiqueOf(context)
+  if (critique === undefined) return
+  const { goal, batch, ids, config } = context
+  const plan_id = goal.plan?.plan_id ?? ''
+  const findings = critique.findings.map(asJson)
+  const said = { actor: 'reasoning' as const, payload: { plan_id, findings }, visibility: 'internal' as const }
+  batch.record('plan.critique', said, aboutGoal(context))
+
+  const verdict = verdictOf(goal, critique, ids)
+  if (verdict.verdict === 'passed') {
+    // The critic is told that its summary is public and its findings are not.
+    const payload = { plan_id, summary: critique.summary || summaryOf(context) }
+    batch.on(subject.goal(goal.goal_id), 'reasoning').move('critique_passed', payload)
+    return
+  }
+  const what = publicProblems(goal, critique)
+  if (goal.critiques.length + 1 >= config.budget.iterations)
+    return stopGoal(
+      context,
+      'iterations',
+      `It was executed and reviewed ${config.budget.iterations} times, as often as it may: ${what}.`,
+      'policy',
+    )
+  if (verdict.verdict === 'replan') return replan(context, what)
+  const changes = { change: 'tasks_added', task_ids: verdict.tasks.map(({ task_id }) => task_id) }
+  batch.record('plan.updated', { actor: 'scheduler', payload: { plan_id, changes } }, aboutGoal(context))
+  const payload = { reason: what }
+  batch
+    .on(subject.goal(goal.goal_id), 'reasoning')
+    .move('critique_found_issues', payload, { retries: verdict.tasks.length })
+  for (const task of verdict.tasks) openTask(context, plan_id, task)
+}
+
+function replan(context: GoalContext, reason: string) {
+  const { goal, batch } = context
+  // The critique of this append is not in the count yet, and resets it.
+  if (goal.given === null && draftsLeft({ ...context, goal: { ...goal, drafts: [] } }) === 0)
+    return stopGoal(context, 'no_plan', `It needs another plan, and there is no planner: ${reason}`, 'policy')
+  batch.on(subject.goal(goal.goal_id), 'reasoning').move('needs_replan', { reason })
+}
+
+/** What the critic found, and what needs no critic to be seen. Undefined while it is at work. */
+function critiqueOf(context: GoalContext): Critique | undefined {
+  const { goal, state, config, ids } = context
+  const seen = failuresOf(goal)
+  if (config.critic === null) return { summary: '', needs_replan: false, findings: seen }
+  const number = goal.critiques.length + 1
+  let problem = ''
+  for (let attempt = 1; attempt <= attempts; attempt++) {
+    const run = state.runs.get(ids.criticRun(number, attempt))
+    if (run === undefined) return askCritic(context, number, attempt)
+    if (!isTerminal(runMachine, run.status)) return undefined
+    const read: Critique | { problem: string } =
+      run.status === 'succeeded'
+        ? readCritique(String(run.result), goal)
+        : { problem: `Its run was ${run.status}${run.error_code === null ? '' : ` (${run.error_code})`}.` }
+    dismiss(context, run)
+    if ('findings' in read) {
+      const named = new Set(read.findings.flatMap(({ severity, task_id }) => (severity === 'error' ? [task_id] : [])))
+      return { ...read, findings: [...read.findings, ...seen.filter(({ task_id }) => !named.has(task_id))] }
+    }
+    problem = read.problem
+  }
+  stopGoal(context, 'critic_failed', `The critic gave no critique in ${attempts} attempts: ${problem}`, 'policy')
+  return undefined
+}
+
+function askCritic(context: GoalContext, number: number, attempt: number): undefined {
+  const { engine, goal, config, ids, batch, prepared, errands } = context
+  const agent = config.critic ?? ''
+  if (!engine.agents.has(agent)) return notConfigured(context, 'critic', agent)
+  const key = `critic ${number} ${attempt}`
+  if (engine.agents.get(agent)?.prepare !== undefined && !prepared.has(key)) {
+    errands.push({ errand: 'prepare', agent, key })
+    return
+  }
+  const problem = prepared.get(key)
+  if (problem !== undefined) {
+    stopGoal(context, 'critic_failed', `The critic could not be set up: ${problem}`, 'policy')
+    return
+  }
+  const agent_id = ids.criticAgent(number, attempt)
+  spawn(engine, batch, { name: agent, parent_id: goal.agent_id, agent_id })
+  const submission = { agent, input: criticInput(goal), mode: config.mode }
+  // What it writes is the critique, which is for insiders only.
+  const visibility = 'internal' as const
+  const behalf = {
+    actor: 'scheduler' as const,
+    goal_id: goal.goal_id,
+    allowed_tools: readOnlyTools(context, agent),
+    visibility,
+  }
+  openRun(batch, { run_id: ids.criticRun(number, attempt), agent_id }, submission, behalf)
+}
+
+function summaryOf({ goal }: GoalContext): string {
+  const tasks = currentTasks(goal)
+  const done = tasks.filter(({ state }) => state === 'completed').length
+  return `${done} of ${tasks.length} tasks completed; nothing stands in the way.`
+}

@@ -1,0 +1,220 @@
+import { z } from 'zod'
+import {
+  contentId,
+  effect,
+  evidenceRef,
+  mode,
+  phaseName,
+  problem,
+  redLine,
+  reviewCategory,
+  riskLevel,
+  semver,
+  sha256Hex,
+} from './scalars.ts'
+
+const nodeId = z.string().regex(/^node_[a-z0-9_]{4,32}$/)
+
+const graphNode = z.strictObject({
+  node_id: nodeId,
+  node_type: z.enum(['phase', 'action_proposal', 'decision_point', 'question', 'review_gate']),
+  label: z.string().min(1),
+  description: z.string().optional(),
+  workflow_ref: contentId.optional(),
+  phase_ref: phaseName.optional(),
+  step_ref: contentId.optional(),
+  command_ref: contentId.optional(),
+  command_version: semver.optional(),
+  effects: z.array(effect).optional(),
+  risk_level: riskLevel.optional(),
+  evidence_refs: z.array(evidenceRef).optional(),
+  rule_refs: z.array(contentId).optional(),
+  question_ref: z.string().optional(),
+  review_category: reviewCategory.optional(),
+  review_criteria: z.array(z.string()).optional(),
+})
+
+const graphEdge = z.strictObject({
+  edge_id: z.string().regex(/^edge_\d{4}$/),
+  from_node: nodeId,
+  to_node: nodeId,
+  edge_type: z.enum(['sequential', 'parallel', 'conditional']),
+  condition: z.string().optional(),
+})
+
+const swimlane = z.strictObject({
+  swimlane_id: z.string().regex(/^lane_[a-z0-9_]+$/),
+  agent_id: contentId,
+  role: contentId,
+  node_refs: z.array(nodeId),
+})
+
+/** The plan. It is the only thing an executor may take from here. */
+export const executionGraph = z.strictObject({
+  graph_id: z.string().regex(/^graph_[0-9a-f]{16}$/),
+  schema_version: z.literal('0.9.2'),
+  intent_id: z.string(),
+  stage: z.enum(['draft', 'final']),
+  nodes: z.array(graphNode).min(1).max(600),
+  edges: z.array(graphEdge),
+  swimlanes: z.array(swimlane).min(1),
+  /** Planned steps that are not in the graph, and why. */
+  dropped_steps: z.array(
+    z.strictObject({ step_id: contentId, command_id: contentId, reason: z.string(), rule_refs: z.array(contentId) }),
+  ),
+  /** How defaults and answers shaped it. Empty in a draft. */
+  applied_answers: z.array(
+    z.strictObject({
+      question_id: z.string(),
+      key: contentId,
+      answer_type: z.enum(['choice', 'text', 'structured']),
+      value: z.string().min(1).max(4000),
+      provided_by: z.enum(['human', 'fallback', 'policy_default']),
+      changed: z.array(z.string()),
+    }),
+  ),
+  /** SHA-256 over nodes, edges and swimlanes. */
+  checksum: sha256Hex,
+})
+
+/** A node of the plan. */
+export type GraphNode = z.infer<typeof graphNode>
+/** An edge of the plan. */
+export type GraphEdge = z.infer<typeof graphEdge>
+/** The nodes of one agent. */
+export type Swimlane = z.infer<typeof swimlane>
+/** See `executionGraph`. */
+export type ExecutionGraph = z.infer<typeof executionGraph>
+
+const measure = z.strictObject({
+  /** The sum over the steps that have an estimate, for files per commit the highest; null if none has one. */
+  estimated: z.number().min(0).nullable(),
+  /** Null: there is no limit. */
+  allowed: z.number().min(0).nullable(),
+  /** `not_evaluated`: the known sum is allowed, and at least one step has no estimate. */
+  within: z.enum(['yes', 'no', 'not_evaluated']),
+  /** Where the figure comes from, step by step. A file that several steps change counts for the first of them. */
+  basis: z.array(z.strictObject({ step_id: contentId, amount: z.number().min(0), source: z.string() })),
+  /** Steps whose registry entry says nothing about it. */
+  not_estimated: z.array(contentId),
+})
+
+/** The figures of the impact, in the order in which they are shown. */
+export const measures = ['files', 'files_per_commit', 'commits', 'tokens', 'cost_usd'] as const
+
+/** What a reviewer reads before anything runs. */
+export const reviewPack = z.strictObject({
+  pack_id: z.string().regex(/^review_[0-9a-f]{16}$/),
+  schema_version: z.literal('2.2.0'),
+  intent_id: z.string(),
+  graph_id: z.string(),
+  plan_summary: z.strictObject({
+    goal: z.string(),
+    success_criteria: z.array(z.string()),
+    phases: z.int().min(0),
+    actions: z.int().min(0),
+    dropped_steps: z.array(z.strictObject({ step_id: contentId, reason: z.string() })),
+    /** The longest way through the steps that have an estimate; null if none has one. */
+    estimated_duration_ms: z.int().min(0).nullable(),
+    duration_not_estimated: z.array(contentId),
+    /** 0 to 100: nodes, edges that branch, and agents that have to meet. */
+    complexity_score: z.int().min(0).max(100),
+  }),
+  risk: z.strictObject({
+    overall: riskLevel,
+    justification: z.array(
+      z.strictObject({ reason: z.string(), level: riskLevel, evidence_refs: z.array(z.string()) }),
+    ),
+  }),
+  change_impact: z.strictObject({
+    files: measure,
+    files_per_commit: measure,
+    commits: measure,
+    tokens: measure,
+    cost_usd: measure,
+  }),
+  rollback_guide: z.array(
+    z.strictObject({
+      order: z.int().min(1),
+      step_id: contentId,
+      node_id: z.string(),
+      is_irreversible: z.boolean(),
+      instruction: z.string(),
+    }),
+  ),
+  review_gates: z.array(
+    z.strictObject({
+      node_id: z.string(),
+      category: reviewCategory.nullable(),
+      step_id: contentId.nullable(),
+      criteria: z.array(z.string()),
+    }),
+  ),
+  requires_review: z.array(reviewCategory),
+  warnings: z.array(z.strictObject({ step_id: contentId, rule_id: contentId, reason: z.string() })),
+  /** All five, on the plan as it is about to be frozen. */
+  red_lines: z.array(redLine).length(5),
+})
+
+/** See `reviewPack`. */
+export type ReviewPack = z.infer<typeof reviewPack>
+/** One figure of the impact. */
+export type Measure = z.infer<typeof measure>
+
+/** The kinds of failure. */
+export const failureTypes = [
+  'constraint_violation',
+  'missing_registry',
+  'rule_denied',
+  'policy_violation',
+  'red_line_violation',
+] as const
+
+/** Why a coordination ended without a plan, and what can be done about it. */
+export const failurePack = z.strictObject({
+  failure_id: z.string().regex(/^failure_[0-9a-f]{16}$/),
+  schema_version: z.literal('2.0.0'),
+  coordinator_run_id: z.string(),
+  intent_id: z.string().nullable(),
+  outcome: z.enum(['BLOCKED', 'ABORTED']),
+  failure_type: z.enum(failureTypes),
+  /** The exact cause, one word; `problems` has the details. */
+  cause: z.string(),
+  message: z.string(),
+  failed_at_state: z.string(),
+  problems: z.array(problem).min(1),
+  recovery_suggestions: z.array(z.string()).min(1),
+  /** False: a corrected intent may be submitted at once. True: a person has to look first. */
+  needs_person: z.boolean(),
+})
+
+/** A kind of failure. */
+export type FailureType = (typeof failureTypes)[number]
+/** See `failurePack`. */
+export type FailurePack = z.infer<typeof failurePack>
+
+/** A coordination in one screen. */
+export const runSummary = z.strictObject({
+  schema_version: z.literal('1.1.0'),
+  coordinator_run_id: z.string(),
+  intent_id: z.string(),
+  title: z.string(),
+  final_state: z.literal('DONE'),
+  mode,
+  overall_risk: riskLevel,
+  actions: z.int().min(0),
+  review_gates: z.int().min(0),
+  dropped_steps: z.int().min(0),
+  warnings: z.int().min(0),
+  questions_asked: z.int().min(0),
+  /** Given by someone. */
+  answers_applied: z.int().min(0),
+  /** Questions without an answer, settled by their default. */
+  defaults_applied: z.int().min(0),
+  conflict_rounds: z.int().min(0),
+  graph_id: z.string(),
+  graph_checksum: z.string(),
+})
+
+/** See `runSummary`. */
+export type RunSummary = z.infer<typeof runSummary>
