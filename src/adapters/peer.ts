@@ -40,10 +40,8 @@ export const peers: { readonly [M in keyof Modules]: Peer } = {
 }
 
 /**
- * Loads a module on first use. A package that is not installed is refused with `package_missing`.
- *
- * The name is not written in `import()`, so that a bundler leaves the module where it is: some of these packages load
- * files of their own, and some are CommonJS, which does not run inside an ESM bundle.
+ * Loads a module on first use; `package_missing` if it is not installed. A bundler must not see the name in `import()`:
+ * some of these packages load files of their own or are CommonJS.
  */
 export async function loadPeer<M extends keyof Modules>(name: M): Promise<Modules[M]> {
   const specifier: string = name

@@ -1,5 +1,5 @@
 import { createRedactor, type Redactor } from '../runelog/redactor.ts'
-import { shortest_secret } from '../runelog/secret-forms.ts'
+import { shortest_secret } from '../runelog/secret-finder.ts'
 import { readThrown } from '../runtime/thrown.ts'
 import { type Warn, warnOnStderr } from './warnings.ts'
 

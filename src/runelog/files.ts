@@ -11,10 +11,7 @@ interface FolderOptions {
   readonly advice?: string
 }
 
-/**
- * Makes a folder, and those around it, where they are missing. One at a time: Node's own recursion never ends where
- * nothing can be made, such as below /proc. A folder that cannot be made is refused.
- */
+/** Makes a folder and its missing parents, one at a time: Node's recursion never ends below /proc. */
 export function makeFolder(folder: string, { mode = 0o777, named = folder, advice }: FolderOptions = {}): void {
   try {
     make(resolve(folder), mode)

@@ -59,8 +59,7 @@ interface Tail {
 }
 
 /**
- * The ends of sessions that someone follows or has just begun, so that what was just written need not be read back.
- * Only for a store with one writer: there the end of the tail is the end of the log.
+ * The ends of sessions that are followed or new, so that they need not be read back. Only for a store with one writer.
  */
 export function createTail(isFollowed: (session_id: string) => boolean): Tail {
   const followed = new Map<string, Rune[]>()
@@ -109,9 +108,8 @@ interface Followed {
 }
 
 /**
- * Everything after a cursor, first what is there, then what comes. It goes by its cursor and uses the bell only to know
- * when to look again, so a lost or doubled notice can neither lose nor double a rune. `check` throws once the store
- * takes nothing more: the tail alone would not say so.
+ * Everything after a cursor: what is there, then what comes. The bell only says when to look, so a lost notice loses no
+ * rune. `check` throws once the store is poisoned, which the tail would not show.
  */
 export async function* follow(
   { read, bell, tail, check }: Followed,

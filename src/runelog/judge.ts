@@ -30,10 +30,7 @@ const acceptedWhenSealed: readonly string[] = [
   'memory.committed',
 ]
 
-/**
- * Decides whether a prepared batch may be recorded, and what becomes of the read models if it is. It reads rows only
- * through `look`; a store that has to fetch rows first calls it again once it has those that were asked for.
- */
+/** Decides whether a batch may be recorded, and how rows change. A store that has to fetch rows calls it again. */
 export function judge(
   batch: Prepared,
   head: Head | undefined,

@@ -17,10 +17,7 @@ const block_bits = 15
 const blockAt = (text: string, at: number) =>
   ((text.charCodeAt(at) << 7) ^ text.charCodeAt(at + 1)) & ((1 << block_bits) - 1)
 
-/**
- * Wu and Manber's search: the last two characters of a window, as long as the shortest pattern, say how far it may be
- * moved. Most of a text is never looked at. No pattern may be shorter than two characters.
- */
+/** Wu and Manber's search: the last two characters of a window say how far it may move. Patterns have two or more. */
 export function createMatcher(patterns: readonly string[]): Matcher {
   const width = Math.min(...patterns.map(({ length }) => length))
   const farthest = Math.min(width - 1, 255)

@@ -7,8 +7,8 @@ import { createBell, follow } from './follow.ts'
 import { type Change, inscribe, judge, type Look, startFold } from './judge.ts'
 import { allModels } from './models.ts'
 import { archival, redaction } from './own-runes.ts'
-import type { Append, Head, Ports, Range, Runelog, RunelogOptions } from './port.ts'
-import { malformedOnly, type Prepared, prepare } from './prepare.ts'
+import type { Head, Ports, Runelog, RunelogOptions } from './port.ts'
+import { type Prepared, prepareLong } from './prepare.ts'
 import { selectRows } from './queries.ts'
 import type { ReadModel, Row } from './read-model.ts'
 import { foldRecord, refoldSession } from './refold.ts'
@@ -55,21 +55,16 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
   }
 
   const store: Runelog = {
-    async append(batch: Append) {
-      try {
-        return record(prepare(batch, preparing))
-      } catch (error) {
-        return malformedOnly(error)
-      }
+    async append(batch) {
+      const prepared = await prepareLong(batch, preparing)
+      return prepared instanceof Fault ? prepared : record(prepared)
     },
-
-    async read(session_id, { after = 0, before = Number.POSITIVE_INFINITY, limit, backward = false }: Range = {}) {
+    async read(session_id, { after = 0, before = Number.POSITIVE_INFINITY, limit, backward = false } = {}) {
       const records = log(session_id)
       const chosen = records.filter(({ event_id }) => event_id > after && event_id < before)
       if (backward) chosen.reverse()
       return chosen.slice(0, limit).map((r) => toRune(r, records[r.event_id - 2]?.hash ?? genesis))
     },
-
     follow: (session_id, after, signal) => follow({ read: store.read, bell }, session_id, after, signal),
     head: async (session_id) => heads.get(session_id),
     sessionIds: async () => [...heads.keys()],
@@ -85,27 +80,22 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
     },
     search: async (query) => findWords(texts?.values() ?? [], [...heads.keys()], query),
     watch: bell.listen,
-
     async *records(session_id, after = 0) {
       yield* log(session_id).slice(after)
     },
-
     async redact(session_id, event_id, reason, by = {}) {
-      const asked = { session_id, event_id, reason }
-      const { original, rune, payload, blobs } = redaction(log(session_id), asked, by, ports)
-      accepted(record(prepare({ session_id, runes: [rune] }, preparing, true)))
-      const records = log(session_id).map((r) => (r.event_id === event_id ? { ...r, payload, salt: null } : r))
+      const before = log(session_id)
+      const { original, erased, batch, blobs } = redaction(before, { session_id, event_id, reason }, by, preparing)
+      accepted(record(batch))
+      const records = [...erased, ...log(session_id).slice(before.length)]
       logs.set(session_id, records)
       write(refoldSession(models, records, original))
       await options.eraseBlobs?.(blobs)
     },
-
     async archive(session_id, by = {}) {
       const segment = { segment: `${session_id}.memory`, sha256: ports.sha256(JSON.stringify(log(session_id))) }
-      const rune = archival(heads.get(session_id), { session_id, ...segment }, by, ports.now())
-      accepted(record(prepare({ session_id, runes: [rune] }, preparing, true)))
+      accepted(record(archival(heads.get(session_id), { session_id, ...segment }, by, preparing)))
     },
-
     async rebuild() {
       for (const table of tables.values()) table.clear()
       const folding = startFold(models, () => undefined)
@@ -113,7 +103,6 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
       write(folding.changes())
       return order.length
     },
-
     async close() {
       isClosed = true
     },

@@ -2,14 +2,15 @@ import { faults } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
 import { settled } from '../kernel/audit.ts'
 import type { Json } from '../kernel/json.ts'
-import type { Machine } from '../kernel/machine.ts'
+import { isTerminal, type Machine } from '../kernel/machine.ts'
 import { transition, whyRefused } from '../kernel/transition.ts'
-import { type MachineName, machineNamed, machines } from '../machines/all.ts'
-import type { ContractStatus } from '../machines/contract.ts'
+import { type MachineName, machineNamed } from '../machines/all.ts'
+import { type ContractStatus, contractMachine } from '../machines/contract.ts'
 import type { SessionState } from '../machines/session.ts'
+import { carriedMoves, carriedSubjects, carries } from '../runes/carried-moves.ts'
 import type { FoldableRune, ReadModel, Row } from './read-model.ts'
 
-/** What the read model holds of one subject of a machine. */
+/** Where a subject is. */
 export type Subject = {
   readonly machine: MachineName
   readonly state: string
@@ -22,56 +23,22 @@ export type Subject = {
 /** These come and go by the thousand. They are listed only where they wait: an index entry costs as much as a rune. */
 const passing: ReadonlySet<string> = new Set<MachineName>(['turn', 'tool', 'contract'])
 
-/** Where a machine finds the subject that a rune of another machine moves along. */
-const relations: Readonly<Record<string, (rune: FoldableRune) => string | undefined>> = {
-  agent: (rune) => rune.agent_id,
-  session: (rune) => rune.session_id,
-  goal: (rune) => rune.goal_id,
-}
-
-interface Carried {
-  readonly machine: Machine
-  readonly from: string
-  readonly to: string
-  readonly subjectOf: (rune: FoldableRune) => string | undefined
-}
-
-/** Edges that lead back to where they began change nothing here and are left out. */
-const carriedBy = Map.groupBy(
-  machines.flatMap((machine: Machine) =>
-    machine.transitions.flatMap(({ from, to, rune, carried }) => {
-      const subjectOf = relations[machine.name]
-      return carried && rune !== null && from !== to && subjectOf !== undefined
-        ? [{ machine, from, to, subjectOf, rune }]
-        : []
-    }),
-  ),
-  (edge) => edge.rune,
-) as ReadonlyMap<string, readonly Carried[]>
-
-/**
- * Where every subject is. Its fold is the gate of the log: a move from a state that the subject is not in, or an
- * opening of what exists, is refused here and nowhere else.
- */
+/** The state of every subject. Its fold is the gate of the log: an illegal move is refused here and nowhere else. */
 export const subjects: ReadModel<Subject> = {
   name: 'subjects',
   version: 2,
-
   keys(rune) {
     const own = rune.subject_id === undefined ? [] : [rune.subject_id]
-    const edges = carriedBy.get(rune.kind)
-    if (edges === undefined) return own
-    return [...new Set([...own, ...edges.flatMap(({ subjectOf }) => subjectOf(rune) ?? [])])]
+    return carries(rune.kind) ? [...new Set([...own, ...carriedSubjects(rune)])] : own
   },
-
   fold(row, rune, key) {
     if (key === rune.subject_id) return ownMove(row, rune, key)
     const subject = row?.value
-    const edge = carriedBy
-      .get(rune.kind)
-      ?.find((e) => e.subjectOf(rune) === key && e.machine.name === subject?.machine && e.from === subject.state)
-    if (edge === undefined || subject === undefined) return row
-    return entered(key, { machine: subject.machine, to: edge.to, version: subject.version + 1 }, rune)
+    if (subject === undefined) return row
+    const stateOf = (id: string, machine: string) =>
+      id === key && machine === subject.machine ? subject.state : undefined
+    const move = carriedMoves(rune, stateOf).find(({ from, to }) => from !== to)
+    return move === undefined ? row : entered(key, { ...subject, state: move.to }, rune)
   },
 }
 
@@ -89,40 +56,40 @@ function ownMove(row: Row<Subject> | undefined, rune: FoldableRune, key: string)
     if (subject === undefined && machine.opens !== null) return faults.not_found({ what: machine.name, id: key })
     const at = subject?.state ?? machine.initial
     if (at !== from) {
-      const decision = transition(machine, at, trigger ?? '')
+      const on = trigger ?? ''
+      const decision = transition(machine, at, on)
       const refusal = decision.allowed ? 'undeclared' : decision.refusal
-      const legal = decision.allowed
-        ? [...new Set(machine.transitions.flatMap((t) => (t.from === at ? [t.on] : [])))]
-        : decision.legal
+      const legal = [...new Set(machine.transitions.flatMap((t) => (t.from === at ? [t.on] : [])))]
+      const why = whyRefused(machine, at, on)
       return faults.transition_refused({
         machine: machine.name,
         id: key,
         from: at,
-        on: trigger ?? '',
+        on,
         refusal,
         legal,
         believed: from,
-        why: whyRefused(machine, at, trigger ?? ''),
+        why,
       })
     }
   }
-  return entered(key, { machine: machine.name as MachineName, to, version: (subject?.version ?? 0) + 1 }, rune)
+  return entered(key, { machine: machine.name as MachineName, state: to, version: subject?.version ?? 0 }, rune)
 }
 
+/** The row after a move to this state, from the version before it. */
 function entered(
   key: string,
-  move: { machine: MachineName; to: string; version: number },
-  rune: FoldableRune,
+  { machine, state: to, version }: Pick<Subject, 'machine' | 'state' | 'version'>,
+  { session_id, event_id, at }: FoldableRune,
 ): Row<Subject> {
-  const { machine, to, version } = move
   const declared = machineNamed(machine) as Machine
   const state = settled(declared, to)
-  const value: Subject = { machine, state, version, session_id: rune.session_id, event_id: rune.event_id }
   const isListed = !passing.has(machine) || declared.states[state]?.resumable === true
-  return { key, tag: isListed ? `${machine}:${state}` : null, sort: rune.at, value }
+  const value: Subject = { machine, state, version: version + 1, session_id, event_id }
+  return { key, tag: isListed ? `${machine}:${state}` : null, sort: at, value }
 }
 
-/** What the read model holds of one session. */
+/** A session in the list of sessions. */
 export type SessionRow = {
   readonly state: SessionState
   readonly created_at: number
@@ -148,19 +115,16 @@ export const sessions: ReadModel<SessionRow> = {
   },
 }
 
-type Epoch = { readonly epoch: number }
+const epochOf = (rune: FoldableRune) => (rune.kind === 'run.moved' ? rune.payload.epoch : undefined)
 
-/** Which holder of a run may write. Taking a run and taking it away both raise the epoch; nothing lowers it. */
-export const epochs: ReadModel<Epoch> = {
+/** Which holder of a run may write. To acquire a run and to take it away both raise the epoch; nothing lowers it. */
+export const epochs: ReadModel<{ readonly epoch: number }> = {
   name: 'epochs',
   version: 1,
-  keys: (rune) =>
-    rune.kind === 'run.moved' && rune.payload.epoch !== undefined && rune.subject_id !== undefined
-      ? [rune.subject_id]
-      : [],
+  keys: (rune) => (epochOf(rune) === undefined || rune.subject_id === undefined ? [] : [rune.subject_id]),
   fold(row, rune, key) {
     const actual = row?.value.epoch ?? 0
-    const epoch = rune.kind === 'run.moved' ? rune.payload.epoch : undefined
+    const epoch = epochOf(rune)
     if (epoch === undefined) return row
     if (epoch <= actual) return faults.stale_fence({ run_id: key, epoch, actual })
     return { key, tag: null, sort: null, value: { epoch } }
@@ -173,9 +137,7 @@ export type Claim = { readonly execution_id: string; readonly session_id: string
 /** The other direction, while the contract is not over: a move names the contract, not the key. */
 type Claimed = { readonly claim: string }
 
-const releasing: ReadonlySet<string> = new Set<ContractStatus>(['failed', 'rejected', 'cancelled'])
-
-/** The first word of a key says what it is, and ids have no blanks: so no two keys meet, however a session is called. */
+/** The first word of a key says what it is, and ids have no blanks: keys never collide, whatever a session is called. */
 const holder = (execution_id: string) => `of ${execution_id}`
 
 /** The key under which an idempotency key is claimed. */
@@ -183,15 +145,11 @@ export function claimKey(key_scope: 'session' | 'global', session_id: string, id
   return key_scope === 'global' ? `global ${idempotency_key}` : `session ${session_id} ${idempotency_key}`
 }
 
-/**
- * Idempotency keys of irreversible contracts. A second contract with the same
- * key is refused while the first is pending, running, waiting or completed.
- */
+/** Idempotency keys of irreversible contracts. A second contract with a key is refused unless the first released it. */
 export const claims: ReadModel<Claim | Claimed> = {
   name: 'claims',
   version: 2,
   shared: true,
-
   keys(rune, look) {
     if (rune.machine !== 'contract' || rune.subject_id === undefined) return []
     const opening = claimOf(rune)
@@ -199,23 +157,21 @@ export const claims: ReadModel<Claim | Claimed> = {
     const claim = opening ?? (held !== undefined && !isClaim(held) ? held.claim : undefined)
     return claim === undefined ? [] : [claim, holder(rune.subject_id)]
   },
-
   fold(row, rune, key) {
     const execution_id = rune.subject_id ?? ''
     const state = rune.to as ContractStatus
-    if (key === holder(execution_id)) return held(row, rune, key)
-
+    if (key === holder(execution_id)) {
+      if (isTerminal(contractMachine, state)) return undefined
+      const claim = claimOf(rune)
+      return claim === undefined ? row : { key, tag: null, sort: null, value: { claim } }
+    }
     const claim: Claim = { execution_id, session_id: rune.session_id, state }
     if (rune.from === null && row !== undefined)
       return faults.key_taken({ key, ...(isClaim(row.value) ? row.value : claim) })
-    return releasing.has(state) ? undefined : { key, tag: null, sort: null, value: claim }
+    // A contract that ended without its effect frees its key.
+    const isFreed = state !== 'completed' && isTerminal(contractMachine, state)
+    return isFreed ? undefined : { key, tag: null, sort: null, value: claim }
   },
-}
-
-function held(row: Row<Claim | Claimed> | undefined, rune: FoldableRune, key: string) {
-  if (releasing.has(rune.to ?? '') || rune.to === 'completed') return undefined
-  const claim = claimOf(rune)
-  return claim === undefined ? row : { key, tag: null, sort: null, value: { claim } }
 }
 
 /** Tells who holds a key from the row that leads from a contract to its key. */
@@ -250,15 +206,12 @@ export function requestKeyOf(request_id: string): string {
   return request_id.split('.', 1)[0] ?? request_id
 }
 
-/** The digest of the request, which follows its key. */
+/** The part of the name that tells what was asked. */
 export function fingerprintOf(request_id: string): string {
   return request_id.slice(requestKeyOf(request_id).length + 1)
 }
 
-/**
- * Requests with an idempotency key that took effect. The key is in the header of the first rune, so it is recorded with
- * the effect or not at all, and a second append with the same key is refused, from every client.
- */
+/** Requests that took effect. The key is in the header of the first rune: it is recorded with the effect or not at all. */
 export const requests: ReadModel<RecordedRequest> = {
   name: 'requests',
   version: 1,
@@ -279,4 +232,18 @@ export function allModels(added: readonly ReadModel[] = []): readonly ReadModel[
   const twice = models.find((model, i) => models.findIndex((m) => m.name === model.name) !== i)
   if (twice !== undefined) throw new TypeError(`Two read models are called ${twice.name}.`)
   return models
+}
+
+/** Which folds the rows of a store follow from. Rows of other folds are folded again from the first rune. */
+export function fingerprint(models: readonly ReadModel[]): string {
+  return JSON.stringify(models.map(({ name, version }) => [name, version]))
+}
+
+/** Why a store with this schema cannot be opened by a version that knows another one. */
+export function schemaProblem(version: number, known: number): string | undefined {
+  if (version < known)
+    return `it was written by 0.1 (schema ${version}), and this version cannot continue its log. Export its sessions with 0.1; "statewright verify --bundle" reads those files.`
+  if (version > known)
+    return `it was written by a newer version (schema ${version}); this one knows schema ${known}. Upgrade first.`
+  return undefined
 }

@@ -27,10 +27,7 @@ function clusterEnd(text: string, at: number): number {
 
 const beyond_ascii = /[^\0-\x7f]/
 
-/**
- * The normal form of a text that others wrote, in linear time: `normalize` takes seconds for a letter with 100,000
- * marks. The text is divided only where a letter has more than `most_marks`.
- */
+/** The normal form in linear time: `normalize` takes seconds for a letter with 100,000 marks. */
 export function streamSafe(text: string, normalize: (piece: string) => string): string {
   const first = text.search(beyond_ascii)
   if (first < 0) return normalize(text)
@@ -73,10 +70,7 @@ function factsOf(point: number): number {
   return found
 }
 
-/**
- * A reading with every letter that is not ASCII decomposed (NFKD) and in lower case, so that the composed and the
- * decomposed form of a text read the same. Undefined if the text is ASCII.
- */
+/** A reading with every letter beyond ASCII decomposed (NFKD) and in lower case. Undefined if the text is ASCII. */
 export function normalised(outer: Reading): Reading | undefined {
   const { text } = outer
   if (text.search(beyond_ascii) < 0) return undefined
@@ -105,10 +99,7 @@ function originsOfClusters(text: string, length: number): Int32Array {
   return origins
 }
 
-/**
- * Tells whether the normal form of a text may contain one of these normal forms. It cannot without a letter that
- * becomes one of theirs: most texts in another script have none, and need not be normalised.
- */
+/** Whether the normal form of a text may contain one of these. Most texts in another script cannot. */
 export function createNormalFilter(forms: readonly string[]): (text: string) => boolean {
   const sought = new Set<string>()
   for (const form of forms) {

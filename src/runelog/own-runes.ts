@@ -9,26 +9,36 @@ import type { StoredRecord } from '../runes/record.ts'
 import { signRedaction } from '../runes/redaction.ts'
 import type { Concerns, Draft, RecordedMove } from '../runes/rune.ts'
 import type { ArchivedBy, Head, Ports, RedactedBy } from './port.ts'
+import { type Prepared, type Preparing, prepare } from './prepare.ts'
 
-/** The runes that a store writes of its own accord: what it did to a log is itself on the log. */
+/** Which event to redact, and why. */
+export interface Asked {
+  readonly session_id: string
+  readonly event_id: number
+  readonly reason: string
+}
 
-interface Redaction {
+interface Redaction<R> {
   /** The record as it was. */
-  readonly original: StoredRecord
-  readonly rune: Draft<'rune.redacted'>
-  /** What is stored in place of the payload. The salt goes. */
+  readonly original: R
+  /** All records of the session, with the payload replaced and its salt gone. */
+  readonly erased: readonly R[]
+  /** The rune that vouches for it. */
+  readonly batch: Prepared
+  /** What is stored in place of the payload. */
   readonly payload: string
   /** What the payload referred to is erased with it, whatever else refers to the same content. */
   readonly blobs: readonly string[]
 }
 
-/** Refused while unfinished work rests on the content. `records` are all that the session has. */
-export function redaction(
-  records: readonly StoredRecord[],
-  asked: { readonly session_id: string; readonly event_id: number; readonly reason: string },
+/** The erasure of a payload. Refused while unfinished work rests on the content. `records` are all of the session. */
+export function redaction<R extends StoredRecord>(
+  records: readonly R[],
+  asked: Asked,
   { actor = 'human', principal = actor, request_id }: RedactedBy,
-  { now, sha256, signer }: Ports,
-): Redaction {
+  ports: Ports & Preparing,
+): Redaction<R> {
+  const { now, sha256, signer } = ports
   const { session_id, event_id, reason } = asked
   const record = records[event_id - 1]
   if (record === undefined) throw faults.not_found({ what: 'event', id: `${event_id} of ${session_id}` })
@@ -50,29 +60,30 @@ export function redaction(
   const signed = signRedaction(statement, signer())
   const requested = request_id === undefined ? {} : { request_id }
   const rune = { kind: 'rune.redacted', at, actor, payload: signed, ...requested } as const
-  return { original: record, payload, blobs, rune }
+  const batch = prepare({ session_id, runes: [rune] }, ports, true)
+  const erased = records.map((each) => (each === record ? { ...each, payload, salt: null } : each))
+  return { original: record, erased, batch, payload, blobs }
 }
 
-/** The rune that records where a closed log was archived. */
+/** The rune of a session whose log was moved to a segment. */
 export function archival(
   head: Head | undefined,
   { session_id, ...segment }: { readonly session_id: string; readonly segment: string; readonly sha256: string },
   { actor = 'human', request_id }: ArchivedBy,
-  at: number,
-): Draft<'session.archived'> {
+  ports: Ports & Preparing,
+): Prepared {
   if (head === undefined) throw faults.not_found({ what: 'session', id: session_id })
-  return {
+  const move = { machine: 'session', subject_id: session_id, from: 'closed', to: 'archived' } as const
+  const rune: Draft<'session.archived'> = {
     kind: 'session.archived',
-    at,
+    at: ports.now(),
     actor,
     ...(request_id !== undefined && { request_id }),
-    machine: 'session',
-    subject_id: session_id,
-    from: 'closed',
-    to: 'archived',
+    ...move,
     trigger: 'archive_requested',
     payload: { ...segment, runes: head.event_id },
   }
+  return prepare({ session_id, runes: [rune] }, ports, true)
 }
 
 /** Unfinished work that would go on with what a redaction leaves of an event. */
@@ -102,10 +113,7 @@ const answers: ReadonlySet<Kind> = new Set<Kind>(['turn.tool_calls_received', 't
 
 type Header = Concerns & Partial<RecordedMove> & { readonly kind: Kind; readonly event_id: number }
 
-/**
- * The work that rests on the content of an event and is not over. With that content erased, a call would begin with
- * other arguments than were approved, a refusal would read as something else, and an agent would be told "[redacted]".
- */
+/** Unfinished work that rests on the content of an event: without it, a call would begin with other arguments. */
 function whatRestsOn(records: readonly StoredRecord[], event_id: number): InUse | undefined {
   const record = records[event_id - 1]
   if (record === undefined) return undefined

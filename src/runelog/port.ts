@@ -8,59 +8,39 @@ import type { ModelQuery, ReadModel, Row } from './read-model.ts'
 import type { Redactor } from './redactor.ts'
 import type { FoundSession, WordQuery } from './words.ts'
 
-/**
- * Where a notice comes from: a commit of this process, or of another one. `lost`
- * says that notices may have been missed, or that none will come because the store
- * is poisoned. Each listener has to look for itself, and meets the fault if there is one.
- */
+/** Whose commit a notice is about. `lost`: notices may have been missed, or the store is poisoned; look for yourself. */
 export type Source = 'own' | 'foreign' | 'lost'
 
-/** Called after a commit with the sessions that grew. */
+/** Called with the sessions that were written to. */
 export type Listener = (session_ids: readonly string[], source: Source) => void
 
 /** What can be read of a store. Nothing here writes. */
 export interface RunelogReader {
   /** Runes of one session by `event_id`: oldest first, or newest first with `backward`. */
   read(session_id: string, range?: Range): Promise<readonly Rune[]>
-
   /** Everything after a cursor, oldest first, without gap or duplicate: first what is there, then what comes. */
   follow(session_id: string, after: number, signal: AbortSignal): AsyncIterable<Rune>
-
   /** Where a session's log ends; undefined if there is no such session. */
   head(session_id: string): Promise<Head | undefined>
-
   /** Every session there is, by the log itself and not by a read model. */
   sessionIds(): Promise<readonly string[]>
-
   /** One row of a read model, as of the last commit. */
   row<V extends Json>(model: ReadModel<V>, key: string): Promise<Row<V> | undefined>
-
   /** Rows of a read model by tag, ordered by `sort` and key. */
   rows<V extends Json>(model: ReadModel<V>, query?: ModelQuery): Promise<readonly Row<V>[]>
-
   /** The tags that rows of a read model are listed under, each once. The work follows from the tags, not from the rows. */
   tags(model: ReadModel): Promise<readonly string[]>
-
   /** How many rows are listed under a tag, counted up to a limit, and where the first of them stands. */
   count(model: ReadModel, tag: string, limit: number): Promise<Counted>
-
-  /**
-   * Sessions in which a text has all these words, the one that began last first. An index finds them, as of the last
-   * commit; however many there are, the process goes on with other work meanwhile.
-   */
+  /** Sessions in which a text has all these words, the newest first, as of the last commit. Never blocks the process. */
   search(query: WordQuery): Promise<readonly FoundSession[]>
-
   /** Calls back after each commit, with the sessions it wrote to and whose commit it was. Returns the way to stop. */
   watch(listener: Listener): () => void
-
   /** The stored bytes of one session, in order, for verification and export. Reads cold storage too. */
   records(session_id: string, after?: number): AsyncIterable<StoredRecord>
 }
 
-/**
- * What the system asks of storage. Three stores implement it and one suite holds them to it; whatever can be decided
- * without a database is decided in this room, once, and not in a store.
- */
+/** What the system asks of storage. Three stores implement it, and one suite of tests holds them to it. */
 export interface Runelog extends RunelogReader {
   /**
    * Records every rune of the batch or none, together with the read-model rows that follow from them. Once the promise
@@ -70,25 +50,20 @@ export interface Runelog extends RunelogReader {
    * `stale_fence` (the run has a newer epoch), `transition_refused` (the declaration has no such move), `key_taken` (an
    * irreversible action with this key exists), `log_sealed`, `rune_malformed`.
    *
-   * Only a broken store throws. A storage error on commit means unknown, not failed: the store then answers
-   * `store_poisoned` to everything, also to those that follow a session, and has to be opened again. Watchers are told
-   * to look.
+   * Only a broken store throws. A storage error on commit means unknown, not failed: the store then refuses everything
+   * with `store_poisoned`, followers included, and has to be opened again.
    */
   append(batch: Append): Promise<Recorded | Refused>
-
   /**
    * Erases the content of one payload and its salt, and records that. The chain still verifies. `content_in_use` while
    * a call, run or goal that rests on that content is not over. Where several processes share the store, `session_busy`
    * while a run of the session is held or can be taken: its worker may have read what is to be erased.
    */
   redact(session_id: string, event_id: number, reason: string, by?: RedactedBy): Promise<void>
-
   /** Moves the runes of a closed session to a compressed segment beside the store. Reading goes on as before. */
   archive(session_id: string, by?: ArchivedBy): Promise<void>
-
   /** Drops every read model and folds it again from the runes. Returns how many runes were folded. */
   rebuild(): Promise<number>
-
   close(): Promise<void>
 }
 
@@ -98,28 +73,26 @@ export type Recorded = readonly Rune[]
 /** Why an append was not recorded. */
 export type Refused = Fault
 
-/** Who has something erased. */
-export interface RedactedBy {
-  readonly actor?: Actor
-  /** The name of the credential, or of the person where there is none. The redaction is signed with it. */
-  readonly principal?: string
-  readonly request_id?: string
-}
-
-/** Who has something moved away, and under which request. */
+/** Who has a session archived, and under which request. */
 export interface ArchivedBy {
   readonly actor?: Actor
   readonly request_id?: string
 }
 
-/** How many rows a query has. */
+/** Who has content erased. */
+export interface RedactedBy extends ArchivedBy {
+  /** The name of the credential, or of the person where there is none. The redaction is signed with it. */
+  readonly principal?: string
+}
+
+/** How many rows a tag has, up to the limit that was given. */
 export interface Counted {
   readonly count: number
   /** The least `sort`; null if there is no row, or the row has none. */
   readonly first: number | null
 }
 
-/** A batch to append to one session. */
+/** A batch of runes for one session. */
 export interface Append {
   readonly session_id: string
   readonly runes: readonly Draft[]
@@ -129,7 +102,7 @@ export interface Append {
   readonly fence?: Fence
 }
 
-/** The run and epoch that a batch is written under. The store refuses an older epoch. */
+/** A run, and the epoch under which its worker acquired it. */
 export interface Fence {
   readonly run_id: string
   readonly epoch: number
@@ -145,7 +118,7 @@ export interface Range {
   readonly backward?: boolean
 }
 
-/** Where a log ends. */
+/** Where the log of a session ends. */
 export interface Head {
   readonly session_id: string
   readonly event_id: number
@@ -165,7 +138,7 @@ export interface Ports {
   readonly signer: () => Signer
 }
 
-/** Options of every store. */
+/** What a developer may add to a store. */
 export interface RunelogOptions {
   /** Read models beside the built-in ones. */
   readonly models?: readonly ReadModel[]

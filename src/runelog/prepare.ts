@@ -57,10 +57,7 @@ export interface Preparing extends Pick<Ports, 'sha256' | 'random'> {
   readonly redactor: Redactor | undefined
 }
 
-/**
- * Checks everything about a batch that can be checked without the log, takes
- * its secrets out, and hashes its payloads. Throws `rune_malformed`.
- */
+/** Checks a batch as far as that needs no log, removes secrets and hashes payloads. Throws `rune_malformed`. */
 export function prepare(batch: Append, ports: Preparing, own = false): Prepared {
   const { session_id, runes } = checked(batch)
   return prepared(
@@ -69,10 +66,7 @@ export function prepare(batch: Append, ports: Preparing, own = false): Prepared 
   )
 }
 
-/**
- * The same for a batch that may have long payloads: after each of them, other work gets a turn of the event loop. A
- * malformed batch is a value.
- */
+/** The same, with a turn of the event loop for others after each long payload. A malformed batch is a value. */
 export async function prepareLong(batch: Append, ports: Preparing): Promise<Prepared | Fault> {
   try {
     const { session_id, runes } = checked(batch)
@@ -89,7 +83,7 @@ export async function prepareLong(batch: Append, ports: Preparing): Promise<Prep
 }
 
 /** The refusal of a malformed batch as a value. Every other error is thrown again. */
-export function malformedOnly(error: unknown): Fault {
+function malformedOnly(error: unknown): Fault {
   if (isFault(error, 'rune_malformed')) return error
   throw error
 }

@@ -17,24 +17,19 @@ export function rowOrder(a: Pick<Row, 'sort' | 'key'>, b: Pick<Row, 'sort' | 'ke
 
 /** The rows that a query asks for, in its order. */
 export function selectRows<V extends Json>(rows: Iterable<Row<V>>, query: ModelQuery = {}): readonly Row<V>[] {
-  const { tag, prefix = '', sort_from, sort_to, after, limit, backward = false, by_key = false } = query
+  const { tag, prefix = '', after, limit, backward = false, by_key = false } = query
   const forward = by_key ? (a: Row, b: Row) => (a.key < b.key ? -1 : 1) : rowOrder
   const order = backward ? (a: Row, b: Row) => forward(b, a) : forward
   const chosen = [...rows].filter(
     (row) =>
       (tag === undefined || row.tag === tag) &&
       row.key.startsWith(prefix) &&
-      (sort_from === undefined || (row.sort !== null && row.sort >= sort_from)) &&
-      (sort_to === undefined || (row.sort !== null && row.sort <= sort_to)) &&
       (after === undefined || (backward ? rowOrder(row, after) < 0 : rowOrder(row, after) > 0)),
   )
   return chosen.sort(order).slice(0, limit)
 }
 
-/**
- * Rows of several tags as one list. Each tag is read by its index up to the
- * limit, so the work follows from the page and not from how many rows there are.
- */
+/** Rows of several tags as one list. Each tag is read up to the limit, so the work follows from the page. */
 export async function mergedRows<V extends Json>(
   runelog: Pick<Runelog, 'rows'>,
   model: ReadModel<V>,
@@ -55,10 +50,7 @@ export async function subjectOf(runelog: Pick<Runelog, 'row'>, machine: MachineN
   return subject
 }
 
-/**
- * The moves of one subject, from its opening to the last one. They are looked for from the last one backwards, so that
- * it costs what was recorded meanwhile and not what the session has become. Empty if there is no such subject.
- */
+/** The moves of one subject in order, found from the last one backwards. Empty if there is no such subject. */
 export async function runesOf(runelog: Pick<Runelog, 'row' | 'read'>, subject_id: string): Promise<readonly Rune[]> {
   const subject = (await runelog.row(subjects, subject_id))?.value
   if (subject === undefined) return []

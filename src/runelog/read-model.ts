@@ -3,18 +3,13 @@ import type { Json } from '../kernel/json.ts'
 import type { Rune } from '../runes/rune.ts'
 
 /**
- * A table that follows from the runes alone. Readers see it as of the last commit, and it can be dropped and folded
- * again at any time with the same bytes as a result. The model is also the handle that readers pass to `Runelog.row`:
- * it types the rows by `V`.
+ * A table that follows from the runes alone, and can be dropped and folded again. Also the typed handle for readers.
  */
 export interface ReadModel<V extends Json = Json> {
   readonly name: string
   /** Goes up when the fold changes. A store that holds another version rebuilds its models when it opens. */
   readonly version: number
-  /**
-   * A row may follow from runes of several sessions. The fold must then read nothing that a redaction can erase: after
-   * a redaction, a row is folded again from the runes of one session only.
-   */
+  /** A row may follow from several sessions. Its fold must read nothing that a redaction can erase. */
   readonly shared?: true
   /** The rows that a rune touches. `look` shows rows of this model as they are before the rune. */
   keys(rune: FoldableRune, look: (key: string) => Row<V> | undefined): readonly string[]
@@ -41,8 +36,6 @@ export interface ModelQuery {
   readonly tag?: string
   /** Only rows whose key starts with this. */
   readonly prefix?: string
-  readonly sort_from?: number
-  readonly sort_to?: number
   /** Continues after this row. */
   readonly after?: { readonly sort: number | null; readonly key: string }
   readonly limit?: number

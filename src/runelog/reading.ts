@@ -14,11 +14,8 @@ export const every_mark = '\\%&'
 export const most_layers = 4
 
 /**
- * A text as it is, and then as often as it has escapes with one layer of them decoded: `\n`, `\u0061`, `\x61`, `%61`,
- * `&#97;`, `&#x61;`, `&amp;`. All kinds are decoded at once, since they occur in each other, and bytes are read as
- * UTF-8. Takes time linear in the text. With other `marks`, only escapes that begin with one of them are decoded.
- *
- * Of a text that is still to go on (`isOpen`), each layer is also read without an escape at its end that may be torn.
+ * A text, and then each layer of its escapes decoded: `\n`, `\u0061`, `\x61`, `%61`, `&#97;`, `&amp;`, or only those of
+ * `marks`. Linear time. Of an open text (`isOpen`), each layer is also read without a torn escape at its end.
  */
 export function* readingsOf(
   text: string,
@@ -97,10 +94,7 @@ function textOf(codes: Uint16Array): string {
   return all > 0x7f ? utf16.decode(codes) : utf8.decode(new Uint8Array(codes))
 }
 
-/**
- * A reading of a reading. Characters that come of one original share its origin. Where they come from is asked only
- * when a secret was found, so only then it is looked up.
- */
+/** A reading of a reading. Origins are looked up only when a secret was found. */
 export function composed(outer: Reading, text: string, findOrigins: () => Int32Array): Reading {
   let found: Int32Array | undefined
   const originOf = (at: number) => {

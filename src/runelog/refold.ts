@@ -7,9 +7,8 @@ import type { Prepared } from './prepare.ts'
 import type { FoldableRune, ReadModel } from './read-model.ts'
 
 /**
- * The rows of one session as they follow from its runes alone. After a redaction these replace what stands there, so
- * that erased content does not live on in a read model. `original` is the record as it was before: a row that only its
- * payload gave a reason for goes.
+ * The rows of one session, folded again after a redaction, so that erased content does not live on. A row that only the
+ * `original` payload gave a reason for goes.
  */
 export function refoldSession(
   models: readonly ReadModel[],
@@ -71,10 +70,7 @@ export function claimedBy({ runes }: Prepared): readonly Claiming[] {
   })
 }
 
-/**
- * Refuses a key that the log shows to be held, whatever the rows say: a row can be deleted with one statement, and the
- * same payment must not be made twice. `histories` are the records of each contract that was opened with the key.
- */
+/** Refuses a key that the log shows to be held, whatever the rows say: a row can be deleted with one statement. */
 export function heldInLog(claim: string, histories: Iterable<readonly StoredRecord[]>): Fault | undefined {
   for (const history of histories) {
     const folding = startFold([claims], () => undefined)

@@ -30,10 +30,7 @@ export function isSegmentName(name: unknown): name is string {
   return typeof name === 'string' && namePattern.test(name)
 }
 
-/**
- * Cold storage: one compressed file per archived session. A file is complete before it has its name, and is named by
- * its content, so a crash leaves at worst a file that nothing refers to.
- */
+/** One compressed file per archived session. It is complete before it has its name, which follows from its content. */
 export function createSegments(folder: string): Segments {
   let last: { readonly segment: string; readonly records: readonly ArchivedRecord[] } | undefined
 
@@ -115,10 +112,7 @@ export interface ColdFile {
   readonly first_position: number
 }
 
-/**
- * The records of a store in the order of the commits: those of its table, and those of cold storage in their old
- * places. `cold` is sorted by its first positions; a file is read when its first record is due.
- */
+/** All records in the order of the commits, cold ones in their old places. `cold` is sorted by first position. */
 export async function* inCommitOrder(
   hot: Iterable<ArchivedRecord> | AsyncIterable<ArchivedRecord>,
   cold: readonly ColdFile[],
@@ -157,9 +151,8 @@ export function bare({ event_id, header, payload, salt, hash }: StoredRecord): S
 }
 
 /**
- * A file beside a store that the store does not refer to. `draft`: a process was killed while it wrote it. `copy`:
- * every event in it is in the store, too. `only_copy`: the store lacks events that it holds, as when an older database
- * was restored beside it. `unreadable`: it is damaged, or no file of ours.
+ * A file beside a store that it does not refer to. `draft`: its writer was killed. `copy`: the store has all its
+ * events. `only_copy`: it has events that the store lacks. `unreadable`: it is damaged or foreign.
  */
 export interface Stray {
   readonly file: string

@@ -8,10 +8,7 @@ export const long = 500_000
 
 let last: Promise<void> = Promise.resolve()
 
-/**
- * Resolves in a later turn of the event loop, for one caller in each turn. Long work that awaits this after every slice
- * holds the loop for one slice at a time, however much of it is under way in this process.
- */
+/** Resolves in a later turn of the event loop, for one caller in each turn. Await it after each slice of long work. */
 export function othersTurn(): Promise<void> {
   last = last.then(() => setImmediate())
   return last

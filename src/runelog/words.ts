@@ -30,10 +30,7 @@ const word =
 
 const decomposed = (text: string) => text.normalize('NFKD')
 
-/**
- * The words of a text, each once: letters and digits only, in small letters and without accents. Texts and queries both
- * go through here, so that all stores find the same, and no query has a meaning beyond its words.
- */
+/** The words of a text, each once: letters and digits, in lower case, without accents. Queries go through here, too. */
 export function wordsOf(text: string): readonly string[] {
   const plain = streamSafe(text.slice(0, longest), decomposed).toLowerCase().replace(/\p{M}/gu, '')
   return [...new Set((plain.match(word) ?? []).map(cut))]

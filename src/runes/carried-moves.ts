@@ -45,6 +45,12 @@ export function carries(kind: string): boolean {
   return edges.has(kind)
 }
 
+/** The subjects that a rune may carry along to another state. */
+export function carriedSubjects(rune: Carrier): readonly string[] {
+  const moving = (edges.get(rune.kind) ?? []).filter(({ edge: { from, to } }) => from !== to)
+  return moving.flatMap(({ machine }) => subjectOf[machine]?.(rune) ?? [])
+}
+
 /** The edges on which a rune carries subjects along, from where these are. */
 export function carriedEdges(
   rune: Carrier,

@@ -1,9 +1,8 @@
 import { Buffer } from 'node:buffer'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { cleanStream } from '../../src/runelog/clean-stream.ts'
-import { createRedactor } from '../../src/runelog/redactor.ts'
-import { shortest_secret } from '../../src/runelog/secret-forms.ts'
+import { cleanStream, createRedactor } from '../../src/runelog/redactor.ts'
+import { shortest_secret } from '../../src/runelog/secret-finder.ts'
 import { isProof } from '../support/sampling.ts'
 import { written } from '../support/written-secrets.ts'
 

@@ -116,11 +116,7 @@ function onceEach(warn: (message: string) => void = () => {}): (message: string)
   }
 }
 
-/**
- * What a provider's package says about a key that it cannot find, so that a missing key is refused at start and not at
- * the first message. Packages look for the key when they make the headers of a request. Where that cannot be asked
- * without effects, nothing is asked, and the first request tells.
- */
+/** Why a provider's package has no key. Packages look for it when they make headers; an async one is not asked. */
 function keyProblem(model: ProviderModel): string | undefined {
   const { config } = Object(model)
   const headers = Object(config).headers
@@ -136,11 +132,7 @@ function keyProblem(model: ProviderModel): string | undefined {
 
 type Schema = Readonly<Record<string, Json>>
 
-/**
- * A schema of arguments as providers accept it: an object, without choices at its top. A tool that takes one of several
- * shapes is described by all their fields, of which those are required that every shape requires. What the model then
- * writes is checked against the real shape before anything runs.
- */
+/** Arguments as providers accept them: one object with the fields of all shapes. The real shape is checked later. */
 export function plainSchema(schema: Json): Schema {
   const { oneOf, anyOf, allOf, ...rest } = Object(schema) as Schema
   const one = shapesOf(oneOf ?? anyOf)

@@ -84,11 +84,7 @@ interface ErrorType {
   readonly retryable: boolean
 }
 
-/**
- * Every way in which the answer of a provider's model breaks. These are the `error_type`s of `turn.error`; they are
- * public, so rows are added and never renamed. That a stream was silent for too long is said by the turn itself
- * (`stream_silent`), which measures it by our clock.
- */
+/** The `error_type`s of `turn.error` that providers cause. They are public: add rows, never rename one. */
 // biome-ignore format: tables are audited by eye, so their columns line up
 export const errorTypes = {
   stream_truncated: { retryable: true,  says: 'The stream ended before the answer was complete.' },
@@ -121,10 +117,7 @@ const deepest = 5
 const wordFields = ['name', 'code', 'type', 'status', 'reason'] as const
 const innerFields = ['error', 'data', 'response', 'cause', 'errors'] as const
 
-/**
- * Providers and their packages disagree on where an error says what it is: in a field of its own, in a parsed body, in
- * the text of a body, in a cause. Reads them all, never throws, and gives up after a few levels.
- */
+/** Reads an error wherever providers and packages put what it is. Never throws; gives up after a few levels. */
 function evidenceIn(thrown: unknown): Evidence {
   const words = new Set<string>()
   const messages: string[] = []
@@ -168,10 +161,7 @@ function parsed(body: unknown): unknown {
   }
 }
 
-/**
- * How long a provider asks to be left alone, if it says so. `retry-after-ms`
- * (OpenAI) is the finer one; `retry-after` is a number of seconds or a date.
- */
+/** How long a provider asks to be left alone: `retry-after-ms` (OpenAI), or `retry-after` in seconds or as a date. */
 export function retryAfter(headers: unknown, now: number): number | undefined {
   const given = new Map(
     Object.entries(Object(headers)).map(([name, value]) => [name.toLowerCase(), textOf(value).trim()]),
@@ -189,10 +179,7 @@ const textOf = (value: unknown) => (typeof value === 'string' || typeof value ==
 
 const amount = (text = '') => (/^\d{1,9}(\.\d+)?$/.test(text) ? Number(text) : undefined)
 
-/**
- * Providers quote keys in what they say when they refuse one, and proxies quote whole headers. What looks like a key
- * never reaches a record. Secrets that do not look like one are taken out by name: see `secrets` in the config.
- */
+/** What looks like a key never reaches a record. Other secrets are removed by name: `secrets` in the config. */
 const keys: readonly RegExp[] = [
   /\b(Bearer|Basic)\s+[^\s"',;]+/gi,
   /\b(x-api-key|api[-_ ]?key|authorization|access[-_]token|token|secret|password)(["']?\s*[:=]\s*["']?)(?!\[)[^\s"',;&]+/gi,

@@ -38,10 +38,7 @@ interface Telling {
   readonly model: string
 }
 
-/**
- * The outcomes of calls stand right behind the answer that made them, wherever
- * the dialogue has them, and each call has one: providers refuse anything else.
- */
+/** Each call has one outcome, right behind the answer that made it: providers refuse anything else. */
 function said(message: Message, next: Message | undefined, { outcomes, names, model }: Telling): PromptMessage[] {
   switch (message.role) {
     case 'user':

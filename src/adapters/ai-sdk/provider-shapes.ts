@@ -1,10 +1,7 @@
 import type { Json } from '../../kernel/json.ts'
 import type { ProviderModel } from '../../runtime/model.ts'
 
-/**
- * The part of `LanguageModelV3` and `LanguageModelV4` that we use, in our own words. Both versions agree on all of it.
- * What a model sends back is foreign data and is read as such: the stream carries values of unknown shape.
- */
+/** What `LanguageModelV3` and `V4` have in common, as far as it is used. The stream carries values of unknown shape. */
 export interface StreamingModel extends Omit<ProviderModel, 'doStream'> {
   doStream(options: CallOptions): PromiseLike<{ readonly stream: PartStream }>
 }
@@ -87,10 +84,7 @@ export interface WireNames {
   fromWire(name: string): string
 }
 
-/**
- * Names that every provider accepts, one for each tool. They follow from the list alone, so that a dialogue reads the
- * same at each request. A name that fits is kept; of those that are changed, the first gets the plain form.
- */
+/** Names that every provider accepts. They follow from the list alone; a name that fits is kept. */
 export function wireNames(names: readonly string[]): WireNames {
   const isFit = (name: string) => name !== '' && name.length <= longest && name.replace(unfit, '_') === name
   const wires = new Map<string, string>()

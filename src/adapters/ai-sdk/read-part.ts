@@ -9,10 +9,7 @@ type Part = Readonly<Record<string, unknown>>
 /** So much of what a provider's own tool found is kept in the text. */
 const longestResult = 2_000
 
-/**
- * Reads the parts of one answer. Calls are held back until the answer is known to be complete: packages send the call
- * of a stream that broke off as if it were whole.
- */
+/** Reads one answer. Calls wait until it is complete: packages send the call of a broken stream as if it were whole. */
 export function createPartReader(model: string, names: WireNames, warn: (message: string) => void) {
   const calls: ModelEvent[] = []
   const keeper = createStateKeeper(model)
@@ -128,10 +125,7 @@ type KeptPart =
   | { readonly type: 'reasoning' | 'text'; text: string; options: ProviderOptions }
   | { readonly type: 'call'; options: ProviderOptions }
 
-/**
- * Gathers what a provider wants to see again with an answer that calls tools: the signatures of its reasoning and of
- * its calls. Some models think less without them, some refuse to go on.
- */
+/** Keeps what a provider wants to see again with an answer that calls tools: signatures of reasoning and of calls. */
 function createStateKeeper(model: string) {
   const parts: KeptPart[] = []
   const open = new Map<string, Extract<KeptPart, { text: string }>>()
@@ -172,10 +166,7 @@ function recordable(state: Json): Json | undefined {
 
 const isWish = ({ options }: KeptPart) => Object.keys(options).length > 0
 
-/**
- * References to what the provider keeps on its side are left out: it may have
- * forgotten by the time a person has answered.
- */
+/** Leaves out references to what the provider keeps: it may be gone by the time a person has answered. */
 function optionsOf({ providerMetadata }: Readonly<Record<string, unknown>>): ProviderOptions {
   const options: Record<string, Record<string, Json>> = {}
   for (const [provider, values] of Object.entries(Object(providerMetadata)))
@@ -186,8 +177,7 @@ function optionsOf({ providerMetadata }: Readonly<Record<string, unknown>>): Pro
 }
 
 /**
- * An answer as this very model gave it, with the calls as they were recorded.
- * Undefined if another model gave it, or if it is not all there.
+ * An answer as this model gave it, with the recorded calls. Undefined if another model gave it or a part is missing.
  */
 export function asGiven(
   state: Json | undefined,

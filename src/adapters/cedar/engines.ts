@@ -23,10 +23,9 @@ const slots = 8
 const vocabulary = 'statewright'
 
 /**
- * Rules as Cedar policies. Every policy is a `permit` that means "this rule fires". Cedar passes over a policy that
- * fails while it is evaluated, so a failing prohibition would read as consent: here every error is reported. Names of
- * parsed rule sets are those of the whole process: each engine uses its own, so that two engines never judge by each
- * other's rules.
+ * Rules as Cedar policies: each is a `permit` that means "this rule fires". Cedar skips a policy that fails, so every
+ * error is reported: a failing prohibition must not read as consent. Each engine has its own names for parsed rule
+ * sets.
  */
 export function createCedarRuleEngine(): RuleEngine {
   accepted(cedar.preparseSchema(vocabulary, ruleVocabulary))
@@ -110,10 +109,7 @@ function parse(name: string, policies: PolicySet): readonly RuleError[] {
   return answer.type === 'success' ? [] : answer.errors.map(({ message }) => ({ rule_id: null, message }))
 }
 
-/**
- * A warning counts: Cedar warns of a policy that can never fire, and such a rule protects nothing. Beside an error of the
- * same policy it says nothing new.
- */
+/** A warning counts: a policy that can never fire protects nothing. Beside an error of its policy it is left out. */
 function problemsOf(answer: ValidationAnswer): RuleError[] {
   if (answer.type === 'failure') return once(answer.errors.map(({ message }) => ({ rule_id: null, message })))
   const { validationErrors: errors, validationWarnings: warnings } = answer
@@ -168,10 +164,7 @@ export function createCedarConditionEngine(): ConditionEngine {
 /** The line break keeps a comment at the end of the rule from hiding the brace. */
 const policyOf = (rule: string) => `permit (principal, action, resource) when { ${rule}\n};`
 
-/**
- * Cedar has neither null nor fractions. A name stands for each: it is there for `has` and `isEmpty()`, and a rule that
- * computes with it fails.
- */
+/** Cedar has neither null nor fractions. An entity stands for each: `has` sees it, and a rule that computes fails. */
 function cedarValue(value: Json): Json {
   if (value === null || (typeof value === 'number' && !Number.isSafeInteger(value)))
     return { __entity: { type: 'Unreadable', id: String(value) } }

@@ -20,11 +20,7 @@ const longest = 200_000
 /** Collections in each other, before the parser is asked: it is recursive, and slow over what is nested deeply. */
 const deepest = 200
 
-/**
- * The documents of a text in JSON or YAML 1.2, each with its value or the first mistake in it. JSON is YAML, so one
- * reader serves both. A value is within `jsonLimits.result`, so that aliases cannot make a large value of a small text.
- * Never throws.
- */
+/** The documents of a JSON or YAML 1.2 text, each with its value or its first mistake. Bounded; never throws. */
 export function readYaml(text: string): readonly ReadDocument[] {
   if (text.length > longest)
     return [{ problem: `The file has ${text.length} characters; at most ${longest} are allowed.` }]
@@ -54,10 +50,7 @@ function readOne(document: Parsed, text: string): ReadDocument {
   }
 }
 
-/**
- * A key that is a list or a map would become a text that no check of keys can read. Keys that are there twice are
- * looked for here, since the parser compares each key with each other one, which takes minutes over 60,000 of them.
- */
+/** Keys must be texts, each there once. The parser's own check takes minutes over 60,000 keys. */
 function keyProblem(document: Parameters<typeof visit>[0], text: string): string | undefined {
   let found: string | undefined
   visit(document, (_, node) => {
@@ -121,10 +114,7 @@ export async function writeNew(file: string, text: string): Promise<void> {
   })
 }
 
-/**
- * Reads a registry from a folder of `.yaml`, `.yml` and `.json` files, each with one entry or several documents. The
- * snapshot depends on what the files say, not on their names or their order.
- */
+/** Reads a registry from a folder of YAML and JSON files. Their names and order do not change the snapshot. */
 export async function loadRegistry(folder: string, ports: Pick<Ports, 'sha256' | 'rules'>): Promise<Admission> {
   const names = (await readdir(folder, { recursive: true })).filter((name) => /\.(ya?ml|json)$/.test(name)).sort()
   const read = await Promise.all(

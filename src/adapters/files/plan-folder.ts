@@ -4,10 +4,7 @@ import { type FrozenFiles, journalFile } from '../../coordinator/outputs/freeze.
 import { faults, fileRefused } from '../../faults/catalogue.ts'
 import { makeFolder } from '../../runelog/files.ts'
 
-/**
- * Writes what a coordination left behind into a folder of its own. A folder that holds anything else is refused: a file
- * of another plan among these would be found by a verification, and blamed on this one.
- */
+/** Writes the files of a coordination into a folder of its own. One that holds anything else is refused. */
 export async function writePlan(folder: string, files: FrozenFiles): Promise<void> {
   try {
     await write(folder, files)

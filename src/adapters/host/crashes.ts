@@ -24,9 +24,8 @@ export function dieBy(way: (crash: Crash) => void): void {
 let hearing = 0
 
 /**
- * Hears of errors that no code catches. One that belongs to a tool's call is recorded with that call, and then the
- * process ends as it would have. Of any other error Node does what it would do without us, and so does a host that has
- * a listener of its own: we only listen. Returns the way to stop.
+ * Records an uncaught error with the tool call that it belongs to; then the process ends as it would have. Returns the
+ * way to stop.
  */
 export function hearCrashes(): () => void {
   if (hearing++ === 0) process.on('uncaughtExceptionMonitor', attribute)
@@ -51,10 +50,7 @@ function attribute(thrown: unknown): void {
   void Promise.race([recorded, late]).then(() => die({ thrown, culprit }))
 }
 
-/**
- * Tells of promises that were rejected and that no code waits for: a tool may leave one behind. Without this, Node ends
- * the process, and the outcome of every other call that is under way is unknown.
- */
+/** Reports unhandled rejections, which a tool may leave behind. Without this, Node ends the process. */
 export function hearStrayRejections(tell: (reason: unknown) => void): () => void {
   process.on('unhandledRejection', tell)
   return () => void process.off('unhandledRejection', tell)

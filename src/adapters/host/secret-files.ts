@@ -19,10 +19,7 @@ import { type CheckSignature, isHex, type Signer } from '../../runes/checkpoint.
 
 const advice = 'Name a folder that can be written to, and that is kept, with STATEWRIGHT_HOME.'
 
-/**
- * Makes a file that only its owner may read, and the folder around it. Of several processes that make it at once, the
- * first wins: read what is there then. It appears whole, so that no other process reads a part of it.
- */
+/** Makes a file that only its owner may read. It appears whole; of several writers the first wins. */
 function writeSecret(path: string, text: string): void {
   const draft = `${path}.${randomUUID()}`
   makeFolder(dirname(path), { mode: 0o700, named: path, advice })
@@ -36,10 +33,7 @@ function writeSecret(path: string, text: string): void {
   }
 }
 
-/**
- * Why such a file cannot be made; undefined if nothing is in the way. Below /proc and /sys the permissions of root say
- * yes, so it makes one in a folder of its own, as near as there is a folder, and removes both.
- */
+/** Why such a file cannot be made. It makes one nearby and removes it: below /proc the permissions of root lie. */
 export function secretFault(path: string): Fault | undefined {
   let folder = dirname(path)
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)

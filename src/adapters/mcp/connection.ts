@@ -42,8 +42,8 @@ interface ConnectionPorts {
 }
 
 /**
- * One server. It is connected when it is needed, and again when it is needed after it died; a call is never sent twice.
- * `warn` hears what went wrong between calls.
+ * One server, connected on demand, and again after it died. A call is never sent twice. `warn` gets trouble between
+ * calls.
  */
 export function connectionTo(name: string, server: McpServer, { warn, version }: ConnectionPorts): Connection {
   let current: Promise<Live> | undefined
@@ -208,10 +208,7 @@ function definitionOf({ name, description, inputSchema, annotations }: Listed): 
 
 const most = 2_000
 
-/**
- * The end of what a server says on its standard error. It is read for as long as the server lives, since a server whose
- * stderr is not read blocks; nothing of it is kept but what explains why it would not start.
- */
+/** The end of what a server writes to stderr. It is always read: a server whose stderr is not read blocks. */
 function hearComplaints(stderr: Stream | null): () => string {
   let heard = ''
   stderr?.on('data', (piece: Buffer) => {

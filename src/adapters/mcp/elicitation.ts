@@ -4,10 +4,7 @@ import type { ToolContext } from '../../runtime/tools/tool.ts'
 
 type Property = ElicitRequestFormParams['requestedSchema']['properties'][string]
 
-/**
- * A server asks a person in the middle of a call. The protocol of local servers does not say for which call: with more
- * than one under way the question would reach the wrong people, so it is called off and the server goes on without.
- */
+/** Asks a person for a server. A local server does not say for which call: with several at work it is cancelled. */
 export async function elicit(
   params: ElicitRequestParams,
   underWay: ReadonlySet<ToolContext>,

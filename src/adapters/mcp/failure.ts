@@ -15,10 +15,7 @@ const answeredLate = [408, 499]
 /** The server answered, but with something else than the result of a call. */
 const unreadable: readonly string[] = [SdkErrorCode.InvalidResult, SdkErrorCode.UnsupportedResultType]
 
-/**
- * What a call that brought no result comes to. A server that said no is believed, and so is a request that never left.
- * For everything else it is unknown knows whether it was carried out: the server may have died after doing it.
- */
+/** What a call without a result comes to. A refusal and a request that never left are failures; all else is unknown. */
 export function failureOf(thrown: unknown, server: string): Error {
   if (thrown instanceof ProtocolError) return marked(`${thrown.message} (code ${thrown.code})`, 'protocol', thrown)
   if (thrown instanceof SdkHttpError && isRefusal(thrown.status))

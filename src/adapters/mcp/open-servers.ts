@@ -111,10 +111,7 @@ function nameOf(server_name: string, tool_name: string): string {
   return `${server_name}.${tool_name.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}`
 }
 
-/**
- * A schema that cannot be checked here is left to the server, which checks its arguments anyway. The config's owner is
- * told why, since a call may then be approved with arguments that the server refuses.
- */
+/** A schema that cannot be checked here is left to the server, with a warning. */
 function shapeOf(schema: Listed['inputSchema'], warn: (problem: string) => void): z.ZodType {
   const read = foreignShape(schema)
   if ('shape' in read) return read.shape
@@ -132,9 +129,8 @@ function versionOf(server: McpServer): string {
 type Properties = Pick<Tool, 'irreversible' | 'idempotent' | 'readOnly' | 'approval' | 'timeoutMs'>
 
 /**
- * What holds for a tool of a server. Annotations are hints of a server that may be hostile: they count only where the
- * config trusts it, and only as far as the config lets them. Without them a tool cannot be undone, cannot be repeated
- * and needs approval. What the config declares about a tool wins.
+ * What holds for a tool. The config wins; hints of a trusted server count as far as `relax` allows. Without either, a
+ * tool is irreversible, not idempotent and needs approval.
  */
 function propertiesOf(server: McpServer, { name, annotations = {} }: Listed): Properties {
   const believed = (hint: McpServer['relax'][number], says: boolean | undefined) =>
@@ -153,11 +149,7 @@ function propertiesOf(server: McpServer, { name, annotations = {} }: Listed): Pr
   }
 }
 
-/**
- * What a server answered, as a value: what is structured before what is text, and everything else as the blocks it came
- * in. An answer that calls itself an error is the server's own statement that the call failed: it is thrown, with the
- * server's words.
- */
+/** A server's answer as a value. An answer that calls itself an error states that the call failed, and is thrown. */
 function readResult({ content, structuredContent, isError }: CallToolResult): Json {
   if (isError === true) throw marked(textOf(content) || 'It failed.', 'tool')
   if (structuredContent !== undefined) return structuredContent as Json

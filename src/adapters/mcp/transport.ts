@@ -6,10 +6,7 @@ import { messageOf } from './failure.ts'
 /** The longest message that is taken from a server over HTTP; a local server has the same limit in its library. */
 const longestMessage = 10 * 1024 * 1024
 
-/**
- * `fetch`, with a limit on each message of the answer. A stream of events may go on for days, so its limit counts from
- * one event to the next; any other answer is one message.
- */
+/** `fetch` with a limit on each message of the answer. In a stream the limit counts from event to event. */
 export async function boundedFetch(...request: Parameters<typeof fetch>): Promise<Response> {
   const response = await withinOrigin(...request)
   if (response.body === null) return response
@@ -22,10 +19,7 @@ export async function boundedFetch(...request: Parameters<typeof fetch>): Promis
 /** How often a server may send a request on to another path of its own. */
 const redirects = 5
 
-/**
- * The configured headers hold secrets for this server alone, and \`fetch\` would
- * take them along to wherever the server sends it.
- */
+/** The configured headers hold secrets for this server alone: a redirect to another origin is refused. */
 async function withinOrigin(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
   let url = new URL(input instanceof Request ? input.url : input)
   for (let left = redirects; ; left--) {
@@ -63,11 +57,7 @@ type Transport = NonNullable<Client['transport']>
 /** The blocks that a result may have; a library that checks 100,000 wrong ones takes seconds to say so. */
 const mostBlocks = 1_000
 
-/**
- * Looks at what a server sends before the library does. A request or a notification beyond `jsonLimits.arguments` is
- * refused, and a result keeps its first blocks only. A list of tools with one beyond `jsonLimits.schema` becomes an
- * error: the library would exhaust the stack over a deep schema.
- */
+/** Bounds what a server sends before the library sees it: a deep schema would exhaust the library's stack. */
 export function boundMessages(transport: Transport, warn: (problem: string) => void): void {
   const hear = transport.onmessage
   transport.onmessage = (message, extra) => {
@@ -105,8 +95,8 @@ type Message = Parameters<NonNullable<StreamableHTTPClientTransport['onmessage']
 export type Mark = () => void
 
 /**
- * Over HTTP every request has a line of its own, on which its answer comes. The library does not tell the request when
- * that line ends without one, and would wait for ever. From now on `lost` hears of it.
+ * Over HTTP each answer has its own stream, and the library waits for ever if that ends without one. `lost` is called
+ * then.
  */
 export function hearLostAnswers(transport: StreamableHTTPClientTransport) {
   const awaited = new Set<unknown>()

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type pg from 'pg'
 import type { AtWork, Effect, EffectEnd, Evidence } from '../../runtime/store.ts'
-import { clientOptions, isConnectionLost, openSocket } from './connection.ts'
+import { clientOptions, connected, isConnectionLost, openSocket } from './connection.ts'
 import { Client } from './driver.ts'
 
 /** One connection that a worker keeps for as long as it lives. */
@@ -13,16 +13,10 @@ export interface Presence {
   close(): void
 }
 
-/**
- * The key of a worker's session lock. The worker holds it shared, so that a new connection need not wait until the
- * server has noticed that the old one is dead. If it can be had alone, no connection of the worker is left.
- */
+/** The key of a worker's session lock. Workers hold it shared; who gets it alone knows that no connection is left. */
 const lockOf = (worker: string) => `hashtextextended(${worker}, 0)`
 
-/**
- * The presence of a worker in the database: a session lock on a connection of its own, and its heartbeat on the same
- * connection. The server frees the lock when the process dies. A process that is only stopped keeps it.
- */
+/** A worker's session lock and heartbeat, on one connection. The server frees the lock when the process dies. */
 export function createPresence(url: string, worker: string, patience: number): Presence {
   let current: Promise<pg.Client> | undefined
   let isClosed = false
@@ -40,13 +34,7 @@ export function createPresence(url: string, worker: string, patience: number): P
     })
     // The query that is under way is told.
     client.on('error', () => {})
-    try {
-      await client.connect()
-      await client.query(`SELECT pg_advisory_lock_shared(${lockOf('$1::text')})`, [worker])
-    } catch (error) {
-      void client.end().catch(() => {})
-      throw error
-    }
+    await connected(client, `SELECT pg_advisory_lock_shared(${lockOf('$1::text')})`, [worker])
     if (isUnref) socket?.unref()
     if (isClosed) void client.end().catch(() => {})
     return client
@@ -116,8 +104,8 @@ interface SharedAtWork extends AtWork {
 }
 
 /**
- * What is at work, in a table that every process reads. A row is written before the tool is called. The commit that
- * ends the contract removes it; if there is no such commit, because the call was given up, its worker reports the end.
+ * Effects at work, in a table that every process reads. A row is written before its tool is called. The commit that
+ * ends the contract removes it; a call that was given up is reported by its worker.
  */
 export function createAtWork(ask: Ask, warn: (message: string, details: object) => void): SharedAtWork {
   const atWork = new Map<string, Effect>()

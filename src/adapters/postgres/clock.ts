@@ -26,10 +26,7 @@ interface Asked {
   query(text: string): Promise<{ readonly rows: readonly { readonly now: number }[] }>
 }
 
-/**
- * The time that every process on a store goes by. The clock of this machine may be wrong by any amount: it is not used.
- * What a process believes is off by no more than half of a round trip.
- */
+/** The clock of the database, within half a round trip. The clock of this machine is not used. */
 export async function openDatabaseClock(database: Asked, local: Clock): Promise<DatabaseClock> {
   let base = await ask()
 

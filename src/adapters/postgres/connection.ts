@@ -6,13 +6,11 @@ import { readAddress } from './address.ts'
 import { Client, Pool } from './driver.ts'
 import { type StatementName, statements } from './statements.ts'
 
-type Rows<T> = Promise<readonly T[]>
-
 /** One connection. Statements sent without waiting travel together and are answered in order. */
 export interface Connection {
-  send<T>(name: StatementName, ...values: readonly unknown[]): Rows<T>
+  send<T>(name: StatementName, ...values: readonly unknown[]): Promise<readonly T[]>
   /** A statement that is not worth preparing. */
-  text<T>(sql: string, values?: readonly unknown[]): Rows<T>
+  text<T>(sql: string, values?: readonly unknown[]): Promise<readonly T[]>
   /** Ends the transaction. False: the server undid it, because a statement in it had failed. */
   commit(): Promise<boolean>
   isOpen(): boolean
@@ -28,10 +26,7 @@ const idle_ms = 2_000
 /** An answer of the server that a statement took too long comes before the client gives up on the connection. */
 export const grace_ms = 500
 
-/**
- * Connection parameters for every session: an acknowledged commit is on disk, whatever the server's default is; no
- * statement, lock or idle transaction lasts long; and the server notices within 25 s that a client's machine is gone.
- */
+/** Of every session: commits are on disk, nothing waits long, and a machine that is gone is noticed within 25 s. */
 const sessionOptions = (answer_ms: number) =>
   Object.entries({
     synchronous_commit: 'on',
@@ -66,11 +61,7 @@ export function dropConnections(url: string) {
   for (const socket of sockets.get(url) ?? []) socket.destroy()
 }
 
-/**
- * Every connection of a store is made with these: none waits for ever for a
- * server that does not answer. In pipeline mode the driver closes a connection
- * whose statement is not answered; otherwise the next statement would wait behind it.
- */
+/** For every connection: none waits for ever. In pipeline mode a connection with an unanswered statement is closed. */
 export function clientOptions(url: string, answer_ms = usual_answer_ms): pg.ClientConfig {
   return {
     connectionString: url,
@@ -85,10 +76,7 @@ export function clientOptions(url: string, answer_ms = usual_answer_ms): pg.Clie
   }
 }
 
-/**
- * A pool that believes the first connection that is lost: the others went the
- * same way, and each would cost its own timeout to find out.
- */
+/** A pool that gives up all its connections when one is lost: each would cost its own timeout. */
 export function createPool(url: string, max: number, answer_ms?: number): pg.Pool {
   const own = new Set<Socket>()
   const stream = () => {
@@ -108,10 +96,7 @@ export function createPool(url: string, max: number, answer_ms?: number): pg.Poo
   return pool
 }
 
-/**
- * The queue lets go of its connection once more if that breaks while the queue
- * stops. The pool throws at that, where no caller catches it: the process would end.
- */
+/** The queue may release a connection twice when it breaks. The pool throws at that, and the process would end. */
 function releaseOnce(pool: pg.Pool) {
   const connect = pool.connect.bind(pool)
   function connectTo(): Promise<pg.PoolClient>
@@ -134,29 +119,36 @@ function releaseOnce(pool: pg.Pool) {
 export async function connect(url: string, answer_ms?: number): Promise<Connection> {
   const client = new Client(clientOptions(url, answer_ms))
   let open = true
-  // The error reaches the query that waits for an answer. This listener only keeps it from being unhandled.
-  client.on('error', () => {
+  const close = () => {
     open = false
-  })
-  client.on('end', () => {
-    open = false
-  })
-  try {
-    await client.connect()
-  } catch (error) {
-    void client.end().catch(() => {})
-    throw error
   }
-
-  const send = <T>(name: StatementName, ...values: readonly unknown[]) =>
-    client.query({ name, text: statements[name], values: [...values] }).then(({ rows }) => rows as readonly T[])
+  // The error reaches the query that waits for an answer. This listener only keeps it from being unhandled.
+  client.on('error', close).on('end', close)
+  await connected(client)
   return {
-    send,
+    send: async (name, ...values) => (await client.query({ name, text: statements[name], values: [...values] })).rows,
     text: async (sql, values = []) => (await client.query(sql, [...values])).rows,
     commit: async () => (await client.query(statements.commit)).command === 'COMMIT',
     isOpen: () => open,
     end: () => client.end().catch(() => {}),
   }
+}
+
+/** Connects, and asks what every such connection begins with. One that fails is closed. */
+export async function connected(client: pg.Client, first?: string, values?: unknown[]): Promise<void> {
+  try {
+    await client.connect()
+    if (first !== undefined) await client.query(first, values)
+  } catch (error) {
+    void client.end().catch(() => {})
+    throw error
+  }
+}
+
+/** Whether the store has this table. Some are made when the first worker joins. */
+export async function hasTable(text: Connection['text'], name: string): Promise<boolean> {
+  const [found] = await text<{ there: boolean }>(`SELECT to_regclass('statewright.${name}') IS NOT NULL AS there`)
+  return found?.there === true
 }
 
 interface DatabaseError {
@@ -213,8 +205,7 @@ export function withoutPassword(url: string): string {
 }
 
 /**
- * Lets so many work at once; the others wait their turn, however long that takes. A pool of connections would count
- * the waiting as part of connecting, and take a busy database for one that is out of reach.
+ * A semaphore. Waiting is not bounded: a pool would count it as connecting, and take a busy database for a lost one.
  */
 export function takingTurns(places: number): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = []

@@ -90,9 +90,8 @@ export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { warn, re
   }
 
   /**
-   * A queue that cannot report a job, because the database is away, ends for good. One that gets no answer when it
-   * fetches a job ends here: the job may have been given to it, and would be locked for it for hours. Another queue
-   * takes the place of either.
+   * A queue that cannot report a job ends for good. One that gets no answer to a fetch is ended here: the job may be
+   * locked for it for hours. Another queue takes its place.
    */
   function begin() {
     const events: WorkerEvents = new EventEmitter()
@@ -159,10 +158,7 @@ export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { warn, re
   }
 }
 
-/**
- * graphile-worker prints a stack trace for each place of a queue that breaks, past its logger, which says the same in
- * one line. One outage would fill a log with them. Traces of other callers are printed as before.
- */
+/** graphile-worker prints a stack trace for each place of a broken queue, past its logger. Other traces are printed. */
 function silenceTraces() {
   const { trace } = console
   if ('isFiltered' in trace) return

@@ -1,11 +1,12 @@
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
-import { archival, redaction } from '../../runelog/own-runes.ts'
+import { type Asked, archival, redaction } from '../../runelog/own-runes.ts'
 import type { ArchivedBy, Ports, RedactedBy } from '../../runelog/port.ts'
-import { type Preparing, prepare } from '../../runelog/prepare.ts'
+import type { Preparing } from '../../runelog/prepare.ts'
 import type { ReadModel } from '../../runelog/read-model.ts'
 import { refoldSession } from '../../runelog/refold.ts'
 import type { Segments } from '../../runelog/segment.ts'
+import { hasTable } from './connection.ts'
 import { createReader } from './reader.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -23,13 +24,12 @@ async function locked({ connection }: Transaction, session_id: string, segments:
 }
 
 /**
- * Erases one payload. Answers with the segment that no longer counts, if the rune was in cold storage. A worker of any
- * process may have the session before its eyes as it was when it took its run, so nothing is erased while a run is
- * held, or can be taken. A worker that takes one later reads the erasure first.
+ * Erases one payload; answers with the segment it replaced. Refused while a run is held or can be acquired, since its
+ * worker may have read the content.
  */
 export async function redactIn(
   transaction: Transaction,
-  asked: { readonly session_id: string; readonly event_id: number; readonly reason: string },
+  asked: Asked,
   by: RedactedBy,
   { models, segments, ...ports }: KeepingPorts,
 ): Promise<{ readonly replaced: string | null } | Fault> {
@@ -37,11 +37,9 @@ export async function redactIn(
   const { place, records } = await locked(transaction, session_id, segments)
   const [busy] = await transaction.connection.send<{ run_id: string }>('underWay', session_id)
   if (busy !== undefined) throw faults.session_busy({ session_id, ...busy, asked: 'redact something in it' })
-  const { original, rune, payload, blobs } = redaction(records, asked, by, ports)
-  const result = await transaction.record(prepare({ session_id, runes: [rune] }, ports, true))
+  const { original, erased, batch, payload, blobs } = redaction(records, asked, by, ports)
+  const result = await transaction.record(batch)
   if (result instanceof Fault) return result
-
-  const erased = records.map((r) => (r.event_id === event_id ? { ...r, payload, salt: null } : r))
   await transaction.replaceRows(refoldSession(models, [...erased, ...result.records], original))
   if (blobs.length > 0) await eraseBlobs(transaction, blobs)
   if (place.runes === null || event_id > place.runes || segments === undefined) {
@@ -55,9 +53,8 @@ export async function redactIn(
 
 /** In the transaction of the redaction. A log that no worker has joined yet has no table for them. */
 async function eraseBlobs({ connection }: Transaction, refs: readonly string[]): Promise<void> {
-  const [found] = await connection.text<{ table: string | null }>(`SELECT to_regclass('statewright.blob') AS table`)
-  if (found?.table == null) return
-  await connection.text('DELETE FROM statewright.blob WHERE ref = ANY($1)', [refs])
+  if (await hasTable(connection.text, 'blob'))
+    await connection.text('DELETE FROM statewright.blob WHERE ref = ANY($1)', [refs])
 }
 
 /** Moves the runes to a segment, which is on disk before the transaction that removes them commits. */
@@ -67,10 +64,8 @@ export async function archiveIn(
   by: ArchivedBy,
   { segments, ...ports }: KeepingPorts & { readonly segments: Segments },
 ): Promise<Fault | undefined> {
-  const draft = (segment: string, sha256: string) => {
-    const rune = archival(transaction.headOf(session_id), { session_id, segment, sha256 }, by, ports.now())
-    return prepare({ session_id, runes: [rune] }, ports, true)
-  }
+  const draft = (segment: string, sha256: string) =>
+    archival(transaction.headOf(session_id), { session_id, segment, sha256 }, by, ports)
   const trial = await transaction.judge(draft('', ''))
   if (trial instanceof Fault) return trial
   const { place, records } = await locked(transaction, session_id, segments)

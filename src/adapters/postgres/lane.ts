@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
-import type { Recorded, Refused } from '../../runelog/port.ts'
+import type { Head, Recorded, Refused } from '../../runelog/port.ts'
 import type { Prepared } from '../../runelog/prepare.ts'
 import { type Connection, causeOf, connect, isCollision, isConnectionLost, isTooSlow } from './connection.ts'
-import { beginTransaction, type Transaction, type TransactionPorts, type Witness } from './transaction.ts'
+import { beginTransaction, type Transaction, type TransactionPorts } from './transaction.ts'
 
 /** What PostgreSQL answers when it is asked about a transaction that it has not come to yet. */
 const invalidParameter = '22023'
@@ -18,7 +18,7 @@ interface LanePorts extends TransactionPorts {
   /** After each commit, before anyone is answered. */
   readonly committed: (session_ids: readonly string[]) => void
   /** Whether a rune was recorded, wherever it is kept by now. */
-  readonly has: (connection: Connection, witness: Witness) => Promise<boolean>
+  readonly has: (connection: Connection, witness: Head) => Promise<boolean>
   /** Called when it is unknown whether something was recorded. The store then accepts no more appends. */
   readonly poisoned: (poison: Fault) => void
 }
@@ -49,9 +49,8 @@ const groupLimit = 256
 const collisionLimit = 20
 
 /**
- * One connection that writes. Whatever arrives while a commit is under way
- * shares the next one; no request waits for others to join. A session always uses the same
- * lane, so its appends keep their order and never collide within a process.
+ * One connection that writes. Requests that arrive during a commit share the next one. A session always uses the same
+ * lane, so its appends keep their order.
  */
 export function createLane(ports: LanePorts): Lane {
   const queue: Job[] = []
@@ -107,18 +106,14 @@ export function createLane(ports: LanePorts): Lane {
           const fate = isCommitting && transaction !== undefined ? await fateOf(transaction, error) : 'undone'
           if (fate instanceof Fault) return refuse(jobs, fate)
           if (fate === 'committed') return settle(jobs, answers)
-          if (performance.now() > deadline)
-            return refuse(
-              jobs,
-              faults.store_unreachable({ store: ports.store, cause: causeOf(error) }, { cause: error }),
-            )
+          if (performance.now() > deadline) return refuse(jobs, unreachable(error, ports.store))
           continue
         }
         await connection.send('rollback').catch(() => {})
         if (isCollision(error) && ++collisions < collisionLimit) continue
         if (isTooSlow(error) && jobs.length === 1) {
           if (performance.now() < deadline) continue
-          return refuse(jobs, faults.store_unreachable({ store: ports.store, cause: causeOf(error) }, { cause: error }))
+          return refuse(jobs, unreachable(error, ports.store))
         }
         // One of them may be to blame; the others must not suffer for it.
         if (jobs.length > 1) {
@@ -137,10 +132,8 @@ export function createLane(ports: LanePorts): Lane {
   }
 
   /**
-   * The connection was lost while a commit was under way. Unlike a disk, the server can be asked afterwards: once the
-   * transaction is over, its runes are there or they are not. The server's own word for its fate does not count, since
-   * after a crash another transaction may bear the same number. Only where the server cannot be asked, the outcome
-   * stays unknown.
+   * Finds out whether a lost commit was recorded: its runes are there or not. The server's own word for the transaction
+   * does not count, since after a crash another one may bear its number.
    */
   async function fateOf({ xid, witness }: Transaction, lost: unknown): Promise<'committed' | 'undone' | Fault> {
     const proof = witness()
@@ -213,12 +206,14 @@ export async function reconnect(
       const { code = '' } = error as { code?: string }
       if (code.startsWith('28') || code === '3D000')
         throw faults.store_unusable({ store, problem: `${causeOf(error)}.` }, { cause: error })
-      if (performance.now() + pause > deadline)
-        throw faults.store_unreachable({ store, cause: causeOf(error) }, { cause: error })
+      if (performance.now() + pause > deadline) throw unreachable(error, store)
     }
     await delay(pause)
   }
 }
+
+const unreachable = (cause: unknown, store: string) =>
+  faults.store_unreachable({ store, cause: causeOf(cause) }, { cause })
 
 function explain(error: unknown, job: Job, store: string): unknown {
   const { code } = error as { code?: string }

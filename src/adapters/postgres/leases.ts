@@ -21,9 +21,8 @@ interface Held extends HeldRun {
 }
 
 /**
- * The leases of this process. One is valid for `lease_ms` from the moment its last renewal was *sent*, so that it ends
- * here before it ends in the database, however long the answer took. Both clocks count, the one that went further: the
- * monotonic one stands still while a machine sleeps, the other can be set.
+ * The leases of this process. One lasts `lease_ms` from when its renewal was *sent*, so it ends here before it ends in
+ * the database. Of two clocks the faster counts: one stands still while a machine sleeps, the other can be set.
  */
 export function createLeases(
   renewRuns: (runs: readonly HeldRun[]) => Promise<readonly HeldRun[]>,

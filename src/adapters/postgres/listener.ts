@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Bell } from '../../runelog/follow.ts'
-import { clientOptions, dropConnections, grace_ms, isSilent, usual_answer_ms } from './connection.ts'
+import { clientOptions, connected, dropConnections, grace_ms, isSilent, usual_answer_ms } from './connection.ts'
 import { Client } from './driver.ts'
 import { channel } from './schema.ts'
 
@@ -13,10 +13,8 @@ interface Listener {
 const held_ms = 500
 
 /**
- * Hears of the commits of other processes; our own are rung where they happen. A notice only says where to look, so
- * after a lost connection it is enough to have everyone look once. A connection that died without a word is found by
- * asking it now and then, well within the time that a statement may take. The others to the same address are given up
- * with it.
+ * Hears of commits of other processes. After a lost connection all followers look once. A silent connection is found by
+ * asking it now and then, and the others to its address are given up with it.
  */
 export async function listen(url: string, origin: string, bell: Bell, answer_ms = usual_answer_ms): Promise<Listener> {
   const pulse_ms = Math.round(answer_ms / 4)
@@ -31,13 +29,7 @@ export async function listen(url: string, origin: string, bell: Bell, answer_ms 
       const [from, session_id] = payload.split(' ')
       if (from !== origin && session_id !== undefined) bell.ring([session_id], 'foreign')
     })
-    try {
-      await next.connect()
-      await next.query(`LISTEN ${channel}`)
-    } catch (error) {
-      void next.end().catch(() => {})
-      throw error
-    }
+    await connected(next, `LISTEN ${channel}`)
     next.once('end', () => void again())
     return next
   }

@@ -131,10 +131,7 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
   }
 }
 
-/**
- * Does something again and again, never twice at once, `ms` after the last time
- * it ended. Returns the way to stop, which resolves when nothing is under way.
- */
+/** Repeats work `ms` after it last ended. The answer stops it, and resolves when nothing is under way. */
 function every(ms: number, act: () => Promise<unknown>, failed: (error: unknown) => void): () => Promise<void> {
   let timer: NodeJS.Timeout | undefined
   let under_way: Promise<unknown> = Promise.resolve()

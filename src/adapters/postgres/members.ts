@@ -2,63 +2,45 @@ import type pg from 'pg'
 import { isTerminal } from '../../kernel/machine.ts'
 import { contractMachine } from '../../machines/contract.ts'
 import type { Rune } from '../../runes/rune.ts'
-import { deadlineJob, type Job, type Jobs, jobsFor, type Task } from '../../runtime/dispatch/jobs-for.ts'
+import { deadlineJob, type Jobs, jobsFor, type Task } from '../../runtime/dispatch/jobs-for.ts'
 import type { AbandonedRun } from '../../runtime/store.ts'
-import { createPool } from './connection.ts'
+import { createPool, hasTable } from './connection.ts'
 import type { HeldRun } from './leases.ts'
 import { jobsSchema } from './schema.ts'
 import { statements } from './statements.ts'
-import type { Beside } from './transaction.ts'
+import { columns, type SideWrites } from './transaction.ts'
 
 /** What someone waits for comes first. */
 export const priorities: Readonly<Record<Task, number>> = { run: 0, deadline: 0, session: 1 }
 
-/**
- * Wakes and leases, in the transaction of the runes that they follow from. A run
- * that is taken has a lease from the first moment, and one that is let go of has none.
- */
-export function jobsAndLeases(lease_ms: number): Beside {
+/** Jobs and leases, in the transaction of their runes: an acquired run has a lease from the first moment. */
+export function jobsAndLeases(lease_ms: number): SideWrites {
   return (runes) => {
     const { add, remove } = jobsFor(runes)
     const { taken, left } = leasesFor(runes)
-    const ended = endedContracts(runes)
-    return [
-      ...(remove.length > 0 ? [['removeJobs', remove] as const] : []),
-      ...(add.length > 0 ? [['addJobs', ...jobColumns(add)] as const] : []),
-      ...(ended.length > 0 ? [['dropEffects', ended] as const] : []),
-      ...(left.length > 0 ? [['dropLeases', left] as const] : []),
-      ...(taken.length > 0
-        ? [
-            [
-              'addLeases',
-              taken.map(({ run_id }) => run_id),
-              taken.map(({ epoch }) => epoch),
-              taken.map(({ worker }) => worker),
-              lease_ms,
-            ] as const,
-          ]
-        : []),
+    const ended = runes.flatMap(({ kind, subject_id, to }) =>
+      kind === 'contract.moved' && isTerminal(contractMachine, to) ? [subject_id ?? ''] : [],
+    )
+    const writes: ReturnType<SideWrites> = [
+      ['removeJobs', remove],
+      ['addJobs', ...jobColumns(add)],
+      ['dropEffects', ended.sort()],
+      ['dropLeases', left],
+      ['addLeases', ...columns(taken, ['run_id', 'epoch', 'worker']), lease_ms],
     ]
+    return writes.filter(([, first]) => Array.isArray(first) && first.length > 0)
   }
 }
 
-/** Jobs as columns for one insert. */
+/** Jobs as the statement `addJobs` takes them. */
 export function jobColumns(jobs: Jobs['add']): readonly unknown[][] {
-  return [
-    jobs.map(({ task }) => task),
-    jobs.map(({ payload }) => JSON.stringify(payload)),
-    jobs.map(({ key }) => key),
-    jobs.map((job: Job) => (job.task === 'deadline' ? job.run_at : null)),
-    jobs.map(({ task }) => priorities[task]),
-  ]
-}
-
-/** Whatever tool was at work for them, its outcome is known now. */
-function endedContracts(runes: readonly Rune[]): readonly string[] {
-  const ended = runes.flatMap(({ kind, subject_id, to }) =>
-    kind === 'contract.moved' && isTerminal(contractMachine, to) ? [subject_id ?? ''] : [],
-  )
-  return ended.sort()
+  const rows = jobs.map((job) => ({
+    ...job,
+    payload: JSON.stringify(job.payload),
+    at: job.task === 'deadline' ? job.run_at : null,
+    priority: priorities[job.task],
+  }))
+  return columns(rows, ['task', 'payload', 'key', 'at', 'priority'])
 }
 
 interface Taken {
@@ -91,8 +73,8 @@ const inLease = (parameter: string) => `clock_timestamp() + ${parameter} * inter
 const within = `interval '${overlooked_ms} milliseconds'`
 
 /**
- * A living worker has the job of `m`, or can get it. A job is brought at once: one that was fetched long ago was lost on
- * the way. After each failure it waits longer, which suits a job that cannot be done, and not one that met an outage.
+ * A living worker has the job of `m` or can get it. One that was fetched long ago was lost on the way; one that failed
+ * waits longer each time, which does not suit a job that met an outage.
  */
 const willCome = `EXISTS (SELECT 1 FROM ${jobsSchema}.jobs j WHERE j.key = m.key AND j.attempts < j.max_attempts
   AND CASE WHEN j.locked_by IS NULL THEN j.attempts = 0 OR j.run_at < clock_timestamp() + ${within}
@@ -123,7 +105,7 @@ const texts = {
   // runs have been put back. A job that is freed and fetched while its run is put back would swallow the new one.
   unlock: `WITH dead AS (DELETE FROM statewright.worker
       WHERE expires_at < clock_timestamp() - $1 * interval '1 millisecond' RETURNING pool)
-    SELECT count(*)::int AS dead, ${jobsSchema}.force_unlock_workers(array_agg(pool)) FROM dead HAVING count(*) > 0`,
+    SELECT ${jobsSchema}.force_unlock_workers(array_agg(pool)) FROM dead HAVING count(*) > 0`,
   // Jobs that were replaced while a worker had them, and that died with it.
   prune: `SELECT count(*) FROM ${jobsSchema}.complete_jobs(ARRAY(
     SELECT id FROM ${jobsSchema}.jobs WHERE key IS NULL AND locked_at IS NULL AND attempts >= max_attempts))`,
@@ -171,22 +153,16 @@ export function createMembers(database: Asked, lease_ms: number) {
 
     register: (worker: string, poolId: string | null) => ask(texts.register, [worker, poolId, lease_ms]),
 
-    renew: (runs: readonly HeldRun[]): Promise<readonly HeldRun[]> =>
-      runs.length === 0
-        ? Promise.resolve([])
-        : ask<{ run_id: string; epoch: number }>(texts.renew, [
-            runs.map(({ run_id }) => run_id),
-            runs.map(({ epoch }) => epoch),
-            lease_ms,
-          ]),
+    async renew(runs: readonly HeldRun[]): Promise<readonly HeldRun[]> {
+      if (runs.length === 0) return []
+      return ask<HeldRun & pg.QueryResultRow>(texts.renew, [...columns(runs, ['run_id', 'epoch']), lease_ms])
+    },
 
     abandoned: (): Promise<readonly AbandonedRun[]> => ask(texts.abandoned),
 
-    /** Frees the jobs of workers that gave no sign of life. Answers with how many those are. */
-    async bury(): Promise<number> {
-      const [found] = await ask<{ dead: number }>(texts.unlock, [lease_ms / 4])
-      if (found !== undefined) await ask(texts.prune)
-      return found?.dead ?? 0
+    /** Frees the jobs of workers that gave no sign of life. */
+    async bury() {
+      if ((await ask(texts.unlock, [lease_ms / 4])).length > 0) await ask(texts.prune)
     },
 
     /** Frees the jobs that no registered queue has. */
@@ -195,17 +171,13 @@ export function createMembers(database: Asked, lease_ms: number) {
     async wakeOverlooked(older_than_ms = overlooked_ms) {
       await ask(texts.strays)
       await ask(texts.overlooked, [older_than_ms])
-      const forgotten = (await ask<{ value: string }>(texts.forgotten)).map(({ value }) =>
-        deadlineJob(JSON.parse(value)),
-      )
-      if (forgotten.length > 0) await ask(statements.addJobs, jobColumns(forgotten))
+      const forgotten = await ask<{ value: string }>(texts.forgotten)
+      const jobs = forgotten.map(({ value }) => deadlineJob(JSON.parse(value)))
+      if (jobs.length > 0) await ask(statements.addJobs, jobColumns(jobs))
       await ask(texts.prune)
     },
 
-    async isQuiet(): Promise<boolean> {
-      const [found] = await ask<{ due: number }>(texts.due)
-      return found?.due === 0
-    },
+    isQuiet: async () => (await ask<{ due: number }>(texts.due))[0]?.due === 0,
 
     async leave(worker: string): Promise<readonly AbandonedRun[]> {
       const dropped: readonly AbandonedRun[] = await ask(texts.drop, [worker])
@@ -219,11 +191,9 @@ export function createMembers(database: Asked, lease_ms: number) {
 export async function abandonedRuns(url: string): Promise<readonly AbandonedRun[]> {
   const pool = createPool(url, 1)
   try {
-    const { rows } = await pool.query<{ there: boolean }>(
-      `SELECT to_regclass('statewright.lease') IS NOT NULL AS there`,
-    )
+    const text = async (sql: string) => (await pool.query(sql)).rows
     // Without leases no process has ever worked on it.
-    return rows[0]?.there === true ? await createMembers(pool, 0).abandoned() : []
+    return (await hasTable(text, 'lease')) ? await createMembers(pool, 0).abandoned() : []
   } finally {
     await pool.end()
   }

@@ -3,10 +3,11 @@ import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { type Damage, damageIn, type StoredRow } from '../../runelog/damage.ts'
 import { startFold } from '../../runelog/judge.ts'
+import { fingerprint, schemaProblem } from '../../runelog/models.ts'
 import type { ReadModel } from '../../runelog/read-model.ts'
 import { foldRecord } from '../../runelog/refold.ts'
 import type { Segments } from '../../runelog/segment.ts'
-import { type Connection, isTooSlow, unusable } from './connection.ts'
+import { type Connection, hasTable, isTooSlow, unusable } from './connection.ts'
 import { reconnect } from './lane.ts'
 import { inOrder } from './reader.ts'
 import { schema, schemaNumber, storeLock } from './schema.ts'
@@ -26,7 +27,6 @@ interface OwnerPorts {
   readonly store: string
   readonly patience: number
   readonly models: readonly ReadModel[]
-  readonly fingerprint: string
   readonly segments: Segments | undefined
 }
 
@@ -37,22 +37,17 @@ async function rowsOf({ text }: Connection, model: string): Promise<readonly Sto
 }
 
 async function blobProblem({ text }: Connection, ref: string): Promise<string | undefined> {
-  const [present] = await text<{ found: string | null }>(`SELECT to_regclass('statewright.blob') AS found`)
-  if (present?.found == null) return 'it is missing.'
   const sql = `SELECT encode(sha256(content), 'hex') AS digest FROM statewright.blob WHERE ref = $1`
-  const [blob] = await text<{ digest: string }>(sql, [ref])
+  const [blob] = (await hasTable(text, 'blob')) ? await text<{ digest: string }>(sql, [ref]) : []
   if (blob === undefined) return 'it is missing.'
   return ref === `blob_${blob.digest}` ? undefined : 'its content is not what was recorded.'
 }
 
 /** Work that needs the whole store exclusively: making the tables, and folding the read models again. */
 export function createOwnership(ports: OwnerPorts) {
-  const { url, store, patience, models, fingerprint, segments } = ports
+  const { url, store, patience, models, segments } = ports
 
-  /**
-   * A process that waits for a lock alone keeps out all that come after it. So it waits for a moment only, and tries again:
-   * one writer that is frozen in its transaction must not stop the others.
-   */
+  /** Waits for the exclusive lock only for a moment at a time: while it waits, all that come later wait, too. */
   async function alone<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const deadline = performance.now() + patience
     const connection = await reconnect({ url, store, answer_ms: longest_ms }, deadline)
@@ -109,31 +104,21 @@ export function createOwnership(ports: OwnerPorts) {
     const changes = folding.changes().filter(({ row }) => row !== undefined)
     for (let i = 0; i < changes.length; i += 1000)
       await connection.send('addRows', ...rowColumns(changes.slice(i, i + 1000)))
-    await connection.send('setMeta', 'models', fingerprint)
+    await connection.send('setMeta', 'models', fingerprint(models))
     return count
   }
 
   async function isPrepared(connection: Connection): Promise<boolean> {
-    const [present] = await connection.text<{ found: string | null }>(`SELECT to_regclass('statewright.meta') AS found`)
-    if (present?.found == null) return false
+    if (!(await hasTable(connection.text, 'meta'))) return false
     const [version] = await connection.send<{ value: string }>('meta', 'schema')
-    if (Number(version?.value) < schemaNumber)
-      throw faults.store_unusable({
-        store,
-        problem: `it was written by 0.1 (schema ${version?.value}), and this version cannot continue its log. Export its sessions with 0.1; "statewright verify --bundle" reads those files.`,
-      })
-    if (Number(version?.value) > schemaNumber)
-      throw faults.store_unusable({
-        store,
-        problem: `it was written by a newer version (schema ${version?.value}); this one knows schema ${schemaNumber}. Upgrade first.`,
-      })
+    const problem = schemaProblem(Number(version?.value), schemaNumber)
+    if (problem !== undefined) throw faults.store_unusable({ store, problem })
     const [folded] = await connection.send<{ value: string }>('meta', 'models')
-    return folded?.value === fingerprint
+    return folded?.value === fingerprint(models)
   }
 
   async function makeTables(connection: Connection): Promise<void> {
-    const [present] = await connection.text<{ found: string | null }>(`SELECT to_regclass('statewright.meta') AS found`)
-    if (present?.found == null) await connection.text(schema)
+    if (!(await hasTable(connection.text, 'meta'))) await connection.text(schema)
     if (!(await isPrepared(connection))) await rebuildModels(connection)
   }
 

@@ -29,10 +29,8 @@ export function createReader(ask: Connection['send'], askText: Connection['text'
   }
 
   async function head(session_id: string): Promise<Head | undefined> {
-    const found = await place(session_id)
-    if (found === undefined) return undefined
-    const { event_id, hash, sealed, archived } = found
-    return { session_id, event_id, hash, sealed, archived }
+    const { id: _id, file: _file, runes: _runes, ...found } = (await place(session_id)) ?? {}
+    return 'hash' in found ? found : undefined
   }
 
   async function cold({ file }: Pick<Place, 'file'>): Promise<readonly ArchivedRecord[]> {
@@ -66,8 +64,7 @@ export function createReader(ask: Connection['send'], askText: Connection['text'
   }
 
   /**
-   * Runes never vanish, so too few of them mean that they moved to cold storage
-   * while we were reading, or that their segment was replaced: then we look again.
+   * Runes never vanish: too few mean that they moved to cold storage, or that their segment was replaced. Reads again.
    */
   async function read(session_id: string, range: Range = {}, tries = 3): Promise<readonly Rune[]> {
     const found = await place(session_id)
@@ -112,14 +109,12 @@ export function createReader(ask: Connection['send'], askText: Connection['text'
   }
 
   async function rows<V extends Json>({ name }: ReadModel<V>, query: ModelQuery = {}): Promise<readonly Row<V>[]> {
-    const { tag, prefix, sort_from, sort_to, after, limit, backward = false, by_key = false } = query
+    const { tag, prefix, after, limit, backward = false, by_key = false } = query
     const values: unknown[] = [name]
     const value = (v: unknown) => `$${values.push(v)}`
     const conditions = ['model = $1']
     if (tag !== undefined) conditions.push(`tag = ${value(tag)}`)
     if (prefix !== undefined) conditions.push(`starts_with(key, ${value(prefix)})`)
-    if (sort_from !== undefined) conditions.push(`sort >= ${value(sort_from)}`)
-    if (sort_to !== undefined) conditions.push(`sort <= ${value(sort_to)} AND sort > '-Infinity'`)
     if (after !== undefined) {
       const beyond = `(${value(after.sort ?? Number.NEGATIVE_INFINITY)}::float8, ${value(after.key)}::text)`
       conditions.push(`(sort, key) ${backward ? '<' : '>'} ${beyond}`)
@@ -133,16 +128,12 @@ export function createReader(ask: Connection['send'], askText: Connection['text'
     return found.map((stored) => readRow<V>(stored))
   }
 
-  async function sessionIds(): Promise<readonly string[]> {
-    return (await ask<{ session_id: string }>('sessionIds')).map(({ session_id }) => session_id)
-  }
-
+  const sessionIds = async () => (await ask<{ session_id: string }>('sessionIds')).map(({ session_id }) => session_id)
   const tags = async ({ name }: ReadModel) => (await ask<{ tag: string }>('tags', name)).map(({ tag }) => tag)
 
   async function count({ name }: ReadModel, tag: string, limit: number): Promise<Counted> {
-    const [found] = await ask<{ count: number; first: number | null }>('count', name, tag, limit)
-    const first = found?.first ?? null
-    return { count: found?.count ?? 0, first: first === Number.NEGATIVE_INFINITY ? null : first }
+    const [{ count, first } = { count: 0, first: null }] = await ask<Counted>('count', name, tag, limit)
+    return { count, first: first === Number.NEGATIVE_INFINITY ? null : first }
   }
 
   async function search({ words, before = Number.POSITIVE_INFINITY, limit }: WordQuery) {

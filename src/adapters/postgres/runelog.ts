@@ -3,8 +3,8 @@ import { accepted, faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import type { Damage } from '../../runelog/damage.ts'
 import { createBell, follow } from '../../runelog/follow.ts'
-import { allModels } from '../../runelog/models.ts'
-import type { Ports, Runelog, RunelogOptions } from '../../runelog/port.ts'
+import { allModels, fingerprint } from '../../runelog/models.ts'
+import type { Head, Ports, Runelog, RunelogOptions } from '../../runelog/port.ts'
 import { prepareLong } from '../../runelog/prepare.ts'
 import { createSegments } from '../../runelog/segment.ts'
 import {
@@ -22,7 +22,7 @@ import { listen } from './listener.ts'
 import { createOwnership } from './ownership.ts'
 import { createReader } from './reader.ts'
 import { statements } from './statements.ts'
-import type { Beside, Witness } from './transaction.ts'
+import type { SideWrites } from './transaction.ts'
 
 /** How many connections read side by side. */
 const readers = 4
@@ -37,8 +37,8 @@ export interface PostgresOptions extends RunelogOptions {
   readonly patience?: number
   /** How long the server may take to answer one statement, in milliseconds: a connection that is silent for longer is given up. */
   readonly answer_ms?: number
-  /** What is written in the transaction of the runes, beside them. */
-  readonly beside?: Beside
+  /** What is written in the transaction of the runes besides them. */
+  readonly sideWrites?: SideWrites
 }
 
 /** The store for several processes or machines: PostgreSQL holds them apart by row locks and unique keys. */
@@ -56,7 +56,6 @@ export async function openPostgresRunelog(
   const { patience = 10_000, lanes: laneCount = 2, answer_ms } = options
   const name = withoutPassword(url)
   const models = allModels(options.models)
-  const fingerprint = JSON.stringify(models.map((model) => [model.name, model.version]))
   const segments = options.segments === undefined ? undefined : createSegments(options.segments)
   const keeping = { ...ports, redactor: options.redactor, models, segments }
   const bell = createBell()
@@ -64,7 +63,7 @@ export async function openPostgresRunelog(
   let poison: Fault | undefined
   let closed: { readonly fault: Fault; readonly done: Promise<void> } | undefined
 
-  const ownership = createOwnership({ url, store: name, patience, models, fingerprint, segments })
+  const ownership = createOwnership({ url, store: name, patience, models, segments })
   await ownership.prepare()
 
   const listener = await listen(url, origin, bell, answer_ms)
@@ -76,7 +75,7 @@ export async function openPostgresRunelog(
     options.broken?.(fault)
     bell.ringAll()
   }
-  const has = async ({ send, text }: Connection, { session_id, event_id, hash }: Witness) => {
+  const has = async ({ send, text }: Connection, { session_id, event_id, hash }: Head) => {
     const [rune] = await createReader(send, text, segments).read(session_id, { after: event_id - 1, limit: 1 })
     return rune?.hash === hash
   }
@@ -86,9 +85,9 @@ export async function openPostgresRunelog(
     answer_ms,
     store: name,
     models,
-    fingerprint,
+    fingerprint: fingerprint(models),
     origin,
-    beside: options.beside ?? (() => []),
+    sideWrites: options.sideWrites ?? (() => []),
     patience,
     committed: (session_ids: readonly string[]) => bell.ring(session_ids),
     has,
@@ -115,7 +114,11 @@ export async function openPostgresRunelog(
     }
   }
 
-  const reader = createReader(
+  const {
+    place: _place,
+    whole: _whole,
+    ...reads
+  } = createReader(
     (statement, ...values) => ask({ name: statement, text: statements[statement], values: [...values] }),
     (text, values = []) => ask({ text, values: [...values] }),
     segments,
@@ -134,8 +137,8 @@ export async function openPostgresRunelog(
   }
 
   const store: PostgresRunelog = {
+    ...reads,
     damages: ownership.damages,
-
     async append(batch) {
       check()
       const prepared = await prepareLong(batch, keeping)
@@ -144,17 +147,8 @@ export async function openPostgresRunelog(
       return prepared instanceof Fault ? prepared : laneOf(batch.session_id).append(prepared)
     },
 
-    read: (session_id, range) => reader.read(session_id, range),
     follow: (session_id, after, signal) => follow({ read: store.read, bell }, session_id, after, signal),
-    head: reader.head,
-    row: reader.row,
-    rows: reader.rows,
-    tags: reader.tags,
-    count: reader.count,
-    search: reader.search,
     watch: bell.listen,
-    records: reader.records,
-    sessionIds: reader.sessionIds,
 
     async redact(session_id, event_id, reason, by = {}) {
       check()

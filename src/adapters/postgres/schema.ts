@@ -19,16 +19,9 @@ export const keyIn = (payload: string) => `substring(${payload} from '.*"idempot
 export const isOpening = (header: string) => `strpos(${header}, '"kind":"contract.opened"') > 0`
 
 /**
- * The tables live in a schema of their own, so that a database can be shared. `position` is drawn after every row the
- * append depends on is locked, so it follows the order of all commits that touch each other: a rebuild folds in it. A
- * row without `sort` stands at minus infinity, which gives the order that every store has. Text is compared by bytes,
- * in any locale.
- *
- * `rune_by_key` finds the contracts that were opened with an idempotency key: that a key is free is proved by the log,
- * and not by the absence of a row.
- *
- * The triggers enforce the rules of the log on every client of the database. A payload is erased only after a rune that
- * says so; a rune leaves the table only when a segment holds it.
+ * `position` is drawn after every row that the append depends on is locked: it follows the order of commits that touch
+ * each other, and a rebuild folds in it. A row without `sort` stands at minus infinity. `rune_by_key` proves from the
+ * log that an idempotency key is free. The triggers enforce the rules of the log on every client.
  */
 export const schema = `
 CREATE SCHEMA statewright;
@@ -138,9 +131,8 @@ export const sharedNumber = 1
 export const tablesLock = 0x7461626c
 
 /**
- * What several processes need beside the log. Nothing in here is history: a lease and a worker are there as long as
- * they last, by the clock of the database. An effect is a tool that was called and has not reported its end; its row
- * goes with the contract, in the commit that ends it.
+ * What several processes need beside the log; nothing here is history. An effect is a tool that has not reported its
+ * end: the commit that ends its contract removes the row.
  */
 export const sharedSchema = `
 CREATE TABLE IF NOT EXISTS statewright.lease (

@@ -28,7 +28,7 @@ export async function openPostgresStore(
   const { lease_ms } = sharing
   // A connection that is silent is given up while the lease lasts.
   const answer_ms = Math.max(2_000, Math.round(lease_ms * 0.6))
-  const runelog = await openPostgresRunelog(url, ports, { answer_ms, ...options, beside: jobsAndLeases(lease_ms) })
+  const runelog = await openPostgresRunelog(url, ports, { answer_ms, ...options, sideWrites: jobsAndLeases(lease_ms) })
   const pool = createPool(url, 6, answer_ms)
   try {
     await makeTables(pool)

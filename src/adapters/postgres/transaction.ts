@@ -2,6 +2,7 @@ import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
+import type { StoredRow } from '../../runelog/damage.ts'
 import { type Change, type Inscribed, inscribe, judge } from '../../runelog/judge.ts'
 import { claims, epochs, subjects } from '../../runelog/models.ts'
 import type { Head, Ports } from '../../runelog/port.ts'
@@ -14,7 +15,7 @@ import type { Connection } from './connection.ts'
 import { channel, storeLock } from './schema.ts'
 import type { StatementName } from './statements.ts'
 
-/** What a transaction needs. */
+/** What every transaction of a store needs. */
 export interface TransactionPorts extends Pick<Ports, 'sha256'> {
   readonly models: readonly ReadModel[]
   /** The models and their versions, as they stand in the database while all is well. */
@@ -22,11 +23,11 @@ export interface TransactionPorts extends Pick<Ports, 'sha256'> {
   readonly store: string
   /** Tells our own notices from those of other processes. */
   readonly origin: string
-  readonly beside: Beside
+  readonly sideWrites: SideWrites
 }
 
 /** What has to be written together with runes, other than the rows that follow from them. */
-export type Beside = (runes: readonly Rune[]) => readonly (readonly [name: StatementName, ...values: unknown[]])[]
+export type SideWrites = (runes: readonly Rune[]) => readonly (readonly [name: StatementName, ...values: unknown[]])[]
 
 /** One transaction over one or more sessions. */
 export interface Transaction {
@@ -37,9 +38,9 @@ export interface Transaction {
   judge(batch: Prepared): Promise<readonly Change[] | Fault>
   /** Judges a batch, and takes note of what it writes. */
   record(batch: Prepared): Promise<Inscribed | Fault>
-  headOf(session_id: string): (Head & { readonly id: number }) | undefined
-  /** A rune by which it can be seen later whether this transaction was committed; undefined if it writes none. */
-  witness(): Witness | undefined
+  headOf(session_id: string): Head | undefined
+  /** The last rune: if it is there later, the transaction was committed. Undefined if it writes none. */
+  witness(): Head | undefined
   /** Writes rows whatever they were before. */
   replaceRows(changes: readonly Change[]): Promise<void>
   /** A statement for after the runes and rows are written. */
@@ -48,27 +49,13 @@ export interface Transaction {
   commit(): Promise<boolean>
 }
 
-/** A rune whose presence proves that its transaction was committed. */
-export interface Witness {
-  readonly session_id: string
-  readonly event_id: number
-  readonly hash: string
-}
-
-interface Wanted {
-  readonly model: string
-  readonly key: string
-}
-
-interface FoundHead extends Head {
-  readonly id: number
-}
+type Wanted = Pick<Change, 'model' | 'key'>
 
 const nameOf = (model: string, key: string) => `${model} ${key}`
 
 /**
- * Begins a transaction for these batches: the heads of their sessions and the rows they touch are locked, so what is
- * judged here holds until the commit. What is not there cannot be locked; there the unique keys decide.
+ * Locks the heads and rows of these batches, so what is judged holds until the commit. Where a row is missing, the
+ * unique keys decide.
  */
 export async function beginTransaction(
   connection: Connection,
@@ -76,7 +63,7 @@ export async function beginTransaction(
   ports: TransactionPorts,
 ): Promise<Transaction> {
   const { models } = ports
-  const heads = new Map<string, FoundHead>()
+  const heads = new Map<string, Head>()
   const loaded = new Map<string, Row | undefined>()
   const rows = new Map<string, Change>()
   const inscribed: { readonly session_id: string; readonly result: Inscribed }[] = []
@@ -89,7 +76,7 @@ export async function beginTransaction(
     connection.send('share', storeLock),
     connection.send<{ xid: string }>('transaction'),
     connection.send<{ value: string }>('meta', 'models'),
-    connection.send<FoundHead>('lockHeads', sessionIds),
+    connection.send<Head>('lockHeads', sessionIds),
     openingsOf(batches, connection),
     load(first),
   ])
@@ -106,11 +93,8 @@ export async function beginTransaction(
     const asked = [...names].filter(([name]) => !loaded.has(name))
     if (asked.length === 0) return
     for (const [name] of asked) loaded.set(name, undefined)
-    const found = await connection.send<StoredModelRow & { model: string }>(
-      'lockRows',
-      asked.map(([, { model }]) => model),
-      asked.map(([, { key }]) => key),
-    )
+    const rowNames = columns([...asked.map(([, row]) => row)], ['model', 'key'])
+    const found = await connection.send<StoredModelRow & { model: string }>('lockRows', ...rowNames)
     for (const row of found) loaded.set(nameOf(row.model, row.key), readRow(row))
   }
 
@@ -137,7 +121,7 @@ export async function beginTransaction(
     const held = await openings.heldBy(batch, (claim) => rows.has(nameOf(claims.name, claim)))
     if (held !== undefined) return held
     const result = inscribe(batch, heads.get(session_id), ports.sha256)
-    heads.set(session_id, { id: heads.get(session_id)?.id ?? 0, ...result.head })
+    heads.set(session_id, result.head)
     for (const change of changes) rows.set(nameOf(change.model, change.key), change)
     inscribed.push({ session_id, result })
     return result
@@ -146,20 +130,27 @@ export async function beginTransaction(
   function flush(): Promise<unknown>[] {
     if (inscribed.length === 0) return []
     const touched = [...new Set(inscribed.map(({ session_id }) => session_id))].sort()
-    const headColumns = (ids: readonly string[]) => {
-      const chosen = ids.map((id) => heads.get(id) as FoundHead)
-      return columns(chosen, ['session_id', 'event_id', 'hash', 'sealed', 'archived'])
-    }
-    const added = touched.filter((id) => isNew.has(id))
-    const moved = touched.filter((id) => !isNew.has(id))
+    const headColumns = (ids: readonly string[]) =>
+      columns(
+        ids.map((id) => heads.get(id) as Head),
+        ['session_id', 'event_id', 'hash', 'sealed', 'archived'],
+      )
     const records = inscribed.flatMap(({ session_id, result }) => result.records.map((r) => ({ session_id, ...r })))
     return [
-      ...(added.length > 0 ? [connection.send('addSessions', ...headColumns(added))] : []),
-      ...(moved.length > 0 ? [connection.send('moveHeads', ...headColumns(moved))] : []),
+      ...sendSome(
+        'addSessions',
+        headColumns,
+        touched.filter((id) => isNew.has(id)),
+      ),
+      ...sendSome(
+        'moveHeads',
+        headColumns,
+        touched.filter((id) => !isNew.has(id)),
+      ),
       connection.send('addRunes', ...columns(records, ['session_id', 'event_id', 'header', 'payload', 'salt', 'hash'])),
       ...flushRows(),
       ...ports
-        .beside(inscribed.flatMap(({ result }) => result.runes))
+        .sideWrites(inscribed.flatMap(({ result }) => result.runes))
         .map(([name, ...values]) => connection.send(name, ...values)),
       ...later.map((send) => send()),
       connection.send('notify', channel, ports.origin, touched),
@@ -167,20 +158,25 @@ export async function beginTransaction(
   }
 
   function flushRows(): Promise<unknown>[] {
-    const kinds = { addRows: [] as Change[], changeRows: [] as Change[], removeRows: [] as Change[] }
     const sorted = [...rows].sort(([a], [b]) => (a < b ? -1 : 1))
-    for (const [name, change] of sorted) {
-      const was = loaded.get(name)
-      if (change.row === undefined) {
-        if (was !== undefined) kinds.removeRows.push(change)
-      } else kinds[was === undefined ? 'addRows' : 'changeRows'].push(change)
-    }
-    const { addRows, changeRows, removeRows } = kinds
+    const all = sorted.map(([name, change]) => ({ change, isThere: loaded.get(name) !== undefined }))
+    const those = (isRow: boolean, wasThere: boolean) =>
+      all.flatMap(({ change, isThere }) =>
+        (change.row !== undefined) === isRow && isThere === wasThere ? [change] : [],
+      )
     return [
-      ...(removeRows.length > 0 ? [connection.send('removeRows', ...columns(removeRows, ['model', 'key']))] : []),
-      ...(changeRows.length > 0 ? [connection.send('changeRows', ...rowColumns(changeRows))] : []),
-      ...(addRows.length > 0 ? [connection.send('addRows', ...rowColumns(addRows))] : []),
+      ...sendSome('removeRows', (changes) => columns(changes, ['model', 'key']), those(false, true)),
+      ...sendSome('changeRows', rowColumns, those(true, true)),
+      ...sendSome('addRows', rowColumns, those(true, false)),
     ]
+  }
+
+  function sendSome<T>(
+    name: StatementName,
+    toColumns: (items: readonly T[]) => readonly unknown[],
+    items: readonly T[],
+  ) {
+    return items.length > 0 ? [connection.send(name, ...toColumns(items))] : []
   }
 
   return {
@@ -189,10 +185,7 @@ export async function beginTransaction(
     judge: judged,
     record,
     headOf: (session_id) => heads.get(session_id),
-    witness() {
-      const last = inscribed.at(-1)?.result.head
-      return last === undefined ? undefined : { session_id: last.session_id, event_id: last.event_id, hash: last.hash }
-    },
+    witness: () => inscribed.at(-1)?.result.head,
     async replaceRows(changes) {
       await load(changes)
       for (const change of changes) rows.set(nameOf(change.model, change.key), change)
@@ -225,30 +218,24 @@ function wantedBy({ runes, expect, fence }: Prepared, models: readonly ReadModel
   return wanted
 }
 
-function columns<T>(items: readonly T[], names: readonly (keyof T)[]): readonly unknown[][] {
+/** Items as arrays, one for each of these fields: what `unnest` takes. */
+export function columns<T>(items: readonly T[], names: readonly (keyof T)[]): readonly unknown[][] {
   return names.map((name) => items.map((item) => item[name]))
 }
 
-/** Changed rows as columns for one insert. */
+/** Rows as the statements `addRows` and `changeRows` take them. */
 export function rowColumns(changes: readonly Change[]): readonly unknown[][] {
-  const rows = changes.map(({ model, row }) => ({ model, ...(row as Row) }))
-  const written = rows.map(({ sort, value, ...row }) => ({
-    ...row,
-    sort: sort ?? Number.NEGATIVE_INFINITY,
-    value: canonicalJson(value),
-  }))
-  return columns(written, ['model', 'key', 'tag', 'sort', 'value'])
+  const rows = changes.map(({ model, row }) => {
+    const { key, tag, sort, value } = row as Row
+    return { model, key, tag, sort: sort ?? Number.NEGATIVE_INFINITY, value: canonicalJson(value) }
+  })
+  return columns(rows, ['model', 'key', 'tag', 'sort', 'value'])
 }
 
 /** A row as its table has it: a missing `sort` is stored as the least number. */
-export interface StoredModelRow {
-  readonly key: string
-  readonly tag: string | null
-  readonly sort: number
-  readonly value: string
-}
+export type StoredModelRow = StoredRow & { readonly sort: number }
 
-/** A stored row as the read models see it. */
+/** The row of a read model that was stored so. */
 export function readRow<V extends Json>({ key, tag, sort, value }: StoredModelRow): Row<V> {
   return { key, tag, sort: sort === Number.NEGATIVE_INFINITY ? null : sort, value: JSON.parse(value) }
 }
@@ -264,10 +251,7 @@ interface Opening {
 /** As a key stands in canonical JSON, without its quotes. */
 const written = (key: string) => canonicalJson(key).slice(1, -1)
 
-/**
- * Asks the log for the contracts that were opened with the keys that batches claim, as far as they are not in cold
- * storage. The question travels with those that begin the transaction, so it costs no flight of its own.
- */
+/** Contracts in the log that were opened with the keys these batches claim. The question travels with the others. */
 async function openingsOf(batches: readonly Prepared[], connection: Connection) {
   const keys = batches.flatMap(claimedBy).map(({ idempotency_key }) => written(idempotency_key))
   const openings = keys.length === 0 ? [] : await connection.send<Opening>('openings', keys)

@@ -38,8 +38,8 @@ interface ErasurePorts {
 }
 
 /**
- * Files cannot be removed in the transaction that records a redaction. Their names are committed with it, and struck
- * off when they are gone, so that a process which is killed in between leaves the rest to the next one.
+ * Files cannot be removed in a transaction. Their names are committed with the redaction and struck off once they are
+ * gone, so a killed process leaves the rest to the next one.
  */
 export function createErasures({ reader, segments, write, eraseBlobs }: ErasurePorts) {
   const pending = () => {
@@ -57,7 +57,7 @@ export function createErasures({ reader, segments, write, eraseBlobs }: ErasureP
     async finish(): Promise<void> {
       const { segments: files, blobs } = pending()
       if (files.length + blobs.length === 0) return
-      const inUse = new Set(reader.segmentFiles())
+      const inUse = new Set(reader.coldFiles().map(({ file }) => file))
       for (const file of files) if (!inUse.has(file)) await segments.remove(file)
       await eraseBlobs?.(blobs)
       write(() => [set({ segments: [], blobs: [] })])
@@ -70,7 +70,7 @@ const segmentName = /^(.+)-[0-9a-f]{16}\.ndjson\.gz$/
 /** Every file beside the store that its database does not refer to, and what would be lost with it. */
 export async function findStrays(path: string, reader: Reader): Promise<readonly Stray[]> {
   const folder = `${path}.segments`
-  const known = new Set(reader.segmentFiles())
+  const known = new Set(reader.coldFiles().map(({ file }) => file))
   const strays: Stray[] = []
   for (const name of namesIn(folder)) {
     if (known.has(name)) continue

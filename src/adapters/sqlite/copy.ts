@@ -9,9 +9,8 @@ import { explain, refuseSecondName } from './open-database.ts'
 const companions = ['.pub', '.blobs', '.segments']
 
 /**
- * Copies a store into a new folder, also while someone works on it: the database as of one moment, then what lies
- * beside it. That only ever grows, so the copy has at least all that its database speaks of. The folder gets its name
- * when it is whole. The key lies beside the copy, wherever it was. Returns where the copy of the database is.
+ * Copies a store into a new folder, also while it is in use, and returns the path of the copied database. The database
+ * is as of one moment; the files beside it only grow. The folder gets its name when it is whole.
  */
 export function copyStore(path: string, folder: string, key: string | undefined): string {
   refuseSecondName(path)

@@ -8,9 +8,8 @@ import { DatabaseSync } from './driver.ts'
 import { causeOf, explain, readDatabase } from './open-database.ts'
 
 /**
- * The fold cache, in a file of its own beside the store. Nothing is synced: what
- * a power cut takes is folded again. What it damages, or what anyone changes who
- * has the file and not the key of the store, is found by its code and not used.
+ * The fold cache, in a file of its own. Nothing is synced: lost parts are folded again, and changed ones have the wrong
+ * code and are not used.
  */
 export function openFoldCache(path: string, signer: () => Signer): FoldCache {
   const db = open(path)

@@ -15,10 +15,7 @@ export interface Decided<T> {
 
 /** Commits the batches of several callers in one transaction. */
 export interface GroupCommit {
-  /**
-   * `decide` is called in the order of the requests, and sees what those ahead of it will have written. Its refusal
-   * is a value; what it throws is thrown.
-   */
+  /** `decide` is called in the order of the requests and sees what those ahead will have written. */
   submit<T>(decide: () => Decided<T> | Fault): Promise<T | Fault>
   /** The storage is gone: whether the last commits are on disk is unknown, and nothing more is taken. */
   fail(error: unknown): void
@@ -50,9 +47,8 @@ interface GroupPorts {
 }
 
 /**
- * Requests that arrive in one turn of the event loop share one transaction and
- * one fsync. No request waits for others to join: the turn ends at once when nothing else
- * is queued. A group is decided and committed synchronously, so no reader sees the state between the two.
+ * Requests of one turn of the event loop share one transaction and one fsync. A group is decided and committed
+ * synchronously, so no reader sees the state between.
  */
 export function createGroupCommit({ commit, committed, broken }: GroupPorts): GroupCommit {
   let queue: Request[] = []
@@ -71,31 +67,25 @@ export function createGroupCommit({ commit, committed, broken }: GroupPorts): Gr
   }
 
   function run(requests: readonly Request[]) {
-    const accepted: { readonly request: Request; readonly decided: Decided<unknown> }[] = []
-    const refused: { readonly request: Request; readonly reason: Error }[] = []
+    const accepted: Decided<unknown>[] = []
+    const answers: (() => void)[] = []
     write(() => {
-      const steps: Step[] = []
-      for (const asked of requests) {
-        const decided = attempt(asked.decide)
-        if (decided instanceof Error) {
-          refused.push({ request: asked, reason: decided })
-          continue
-        }
-        accepted.push({ request: asked, decided })
-        for (const one of decided.steps) steps.push(one)
+      for (const { decide, resolve, reject } of requests) {
+        const decided = attempt(decide)
+        if (!(decided instanceof Error)) {
+          accepted.push(decided)
+          answers.push(() => resolve(decided.answer))
+        } else answers.push(() => (decided instanceof Fault && decided.kind !== 'store' ? resolve : reject)(decided))
       }
-      return steps
+      return accepted.flatMap(({ steps }) => steps)
     })
     if (poison !== undefined) {
       for (const { reject } of requests) reject(poison)
       return
     }
-    if (accepted.length > 0) committed(accepted.map(({ decided }) => decided))
-    for (const { request, decided } of accepted) request.resolve(decided.answer)
-    // A refusal may rest on what this very group wrote; it is told only when that is on disk.
-    for (const { request, reason } of refused)
-      if (reason instanceof Fault && reason.kind !== 'store') request.resolve(reason)
-      else request.reject(reason)
+    if (accepted.length > 0) committed(accepted)
+    // A refusal may rest on what this very group wrote, so it is answered only when that is on disk.
+    for (const answer of answers) answer()
   }
 
   function write(decide: () => readonly Step[]) {

@@ -28,8 +28,7 @@ const readers_ms = 2_000
 
 /**
  * One process that writes, or any number that read. The lock is one of the operating system, taken by SQLite on an
- * empty file: it dies with its holder, so a stale process id is never judged. The holder's name stands in a second
- * file, which is read only while the lock is taken.
+ * empty file: it dies with its holder. The holder's name stands in a second file.
  */
 export function takeLock(given: string): Lock {
   refuseName(given)
@@ -86,10 +85,7 @@ function realPath(given: string): string {
   }
 }
 
-/**
- * Keeps writers away while a command reads. Where the guard neither exists nor
- * can be made, on media that cannot be written to, no writer can come either.
- */
+/** Keeps writers away while a command reads. Where no guard can be made, no writer can come either. */
 export function shareLock(given: string): { release(): void } {
   refuseName(given)
   const path = realPath(given)
@@ -110,8 +106,7 @@ export function shareLock(given: string): { release(): void } {
 }
 
 /**
- * Only where there is none: closing a second descriptor of the file would drop a lock that this process has on it. A
- * guard is never removed, since another process may have it open; so a name that would be refused gets none.
+ * Only where there is none: closing a second descriptor would drop a lock of this process. A guard is never removed.
  */
 function makeGuard(given: string, path: string): void {
   if (existsSync(`${path}.guard`)) return
@@ -148,10 +143,7 @@ const isBusy = (error: unknown) => (error as { errcode?: number }).errcode === 5
 
 const unnamed: Holder = { pid: 0, address: null }
 
-/**
- * Between taking the lock and writing its name a holder is nameless for a moment; then there is no one to name.
- * Commands send their token to the address, so it counts only if it is on this machine and its process lives.
- */
+/** The holder, if its process lives. Commands send their token to its address, so that must be on this machine. */
 function readHolder(path: string): Holder {
   try {
     const { pid, address } = JSON.parse(readFileSync(`${path}.lock`, 'utf8')) as Partial<Record<keyof Holder, unknown>>

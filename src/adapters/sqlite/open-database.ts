@@ -17,6 +17,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { faults } from '../../faults/catalogue.ts'
 import { printableName } from '../../kernel/printable.ts'
+import { schemaProblem } from '../../runelog/models.ts'
 import { DatabaseSync } from './driver.ts'
 import { applicationId, schema, schemaNumber } from './schema.ts'
 
@@ -44,10 +45,7 @@ export function openDatabase(path: string): DatabaseSync {
   }
 }
 
-/**
- * Opens a store without write access to anything. A store that was closed has no write-ahead log, and is read as a file
- * that does not change; the caller keeps writers away. A log that a killed process left is read, and stays.
- */
+/** Opens a store without write access; the caller keeps writers away. A log that a killed process left is read. */
 export function openDatabaseToRead(path: string): DatabaseSync {
   let db: DatabaseSync | undefined
   const isLogged = hasLog(path)
@@ -127,10 +125,7 @@ export function refuseName(path: string): void {
     throw refuse('SQLite reads its name as a URL. Write the path itself, such as sqlite:./statewright.db.')
 }
 
-/**
- * Refuses what is there and is no store, before anything is made beside it. A database with a write-ahead log is left
- * to be judged when it is opened.
- */
+/** Refuses a file that is no store, before anything is made beside it. One with a write-ahead log is judged later. */
 export function refuseForeign(path: string): void {
   const there = statSync(path, { throwIfNoEntry: false })
   if (there === undefined) return
@@ -156,16 +151,8 @@ function isNew(db: DatabaseSync, path: string): boolean {
   if (number('page_count') === 0 || (version === 0 && tableCount(db) === 0)) return true
   if (number('application_id') !== applicationId)
     throw refused(path, 'it is a database of something else; choose another file.')
-  if (version < schemaNumber)
-    throw refused(
-      path,
-      `it was written by 0.1 (schema ${version}), and this version cannot continue its log. Export its sessions with 0.1; "statewright verify --bundle" reads those files.`,
-    )
-  if (version > schemaNumber)
-    throw refused(
-      path,
-      `it was written by a newer version (schema ${version}); this one knows schema ${schemaNumber}. Upgrade first.`,
-    )
+  const problem = schemaProblem(version, schemaNumber)
+  if (problem !== undefined) throw refused(path, problem)
   return false
 }
 
@@ -184,10 +171,7 @@ function prepareDatabase(db: DatabaseSync, path: string): void {
   layOutLog(`${path}-wal`)
 }
 
-/**
- * Gives the write-ahead log its size beforehand: SQLite writes over it again and again, and to sync a file that grows
- * takes about twice as long. What lies behind the last commit is nothing to SQLite.
- */
+/** Gives the write-ahead log its size beforehand: to sync a file that grows takes about twice as long. */
 function layOutLog(path: string): void {
   const file = openSync(path, 'r+')
   const { size } = fstatSync(file)
@@ -230,10 +214,7 @@ export function explain(error: unknown, path: string): unknown {
   return faults.store_unusable({ store: path, problem: `${causeOf(error)}.` }, { cause: error })
 }
 
-/**
- * The log, the lock and the other files of a store lie beside its database, under its name. Under another name it has
- * others: two processes could write to it at once, and a reader or a backup would miss what is in them.
- */
+/** Log and lock lie beside the database under its name: under a second name two processes could write to it. */
 export function refuseSecondName(path: string): void {
   const file = lstatSync(path, { throwIfNoEntry: false })
   if (file === undefined) return

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { createBell } from '../../runelog/follow.ts'
-import { allModels } from '../../runelog/models.ts'
+import { allModels, fingerprint } from '../../runelog/models.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import type { ReadModel } from '../../runelog/read-model.ts'
 import { createSegments } from '../../runelog/segment.ts'
@@ -9,18 +9,14 @@ import { findStrays } from './companion-files.ts'
 import { shareLock } from './lock.ts'
 import { explain, openDatabaseToRead } from './open-database.ts'
 import { createReader, placeIn } from './reader.ts'
-import { createFolding, createRows, fingerprint } from './rows.ts'
+import { createFolding, createRows } from './rows.ts'
 import type { SqliteRunelog } from './runelog.ts'
 import { shadow } from './schema.ts'
 import { createWriter, prepareStatements } from './statements.ts'
 
 type ReadOnlyRunelog = Runelog & Pick<SqliteRunelog, 'strays'>
 
-/**
- * A store for commands that only look. It works without write access and on a full disk: rows that a killed process had
- * not written are folded in memory, and no file of the store is changed or removed. SQLite may write its index of a
- * write-ahead log again, which holds nothing.
- */
+/** A store for commands that only look, also on a full disk: missing rows are folded in memory, and no file changes. */
 export async function openSqliteReadOnly(path: string, more: readonly ReadModel[] = []): Promise<ReadOnlyRunelog> {
   const lock = shareLock(path)
   let db: DatabaseSync | undefined

@@ -13,14 +13,13 @@ import { every, one, prepare, type Statements, type Value } from './statements.t
 type RuneColumns = [number, string, string, string | null, string, number]
 
 const atOnce = 200
+const most = Number.MAX_SAFE_INTEGER
 
 /** Reads committed state: runes from the table and from cold storage as if they were one, and rows of read models. */
 export function createReader(db: DatabaseSync, statements: Statements, segments: Segments) {
   const queries = new Map<string, StatementSync>()
 
-  function key(session_id: string): number | undefined {
-    return one<[number]>(statements.sessionKey, session_id)?.[0]
-  }
+  const key = (session_id: string) => one<[number]>(statements.sessionKey, session_id)?.[0]
 
   /** Where the runes of a session end. */
   function lastRune(session: number): { readonly event_id: number; readonly hash: string } | undefined {
@@ -42,9 +41,8 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
     return found.map(([rowKey, tag, sort, value]) => ({ key: rowKey, tag, sort, value: JSON.parse(value) }))
   }
 
-  /** Records in the table, without what is in cold storage. */
-  function hot(session: number, range: { after: number; before: number; limit: number; backward: boolean }) {
-    const { after, before, limit, backward } = range
+  /** Records in the table, without what is in cold storage, each with its position in the order of all commits. */
+  function hot(session: number, { after = 0, before = most, limit = most, backward = false }: Range = {}) {
     const statement = backward ? statements.backward : statements.forward
     return every<RuneColumns>(statement, session, after, before, limit).map(toRecord)
   }
@@ -73,19 +71,15 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
   async function read(session_id: string, range: Range = {}): Promise<readonly Rune[]> {
     const session = key(session_id)
     if (session === undefined) return []
-    const after = range.after ?? 0
-    const before = range.before ?? Number.MAX_SAFE_INTEGER
-    const limit = range.limit ?? Number.MAX_SAFE_INTEGER
-    const backward = range.backward ?? false
-    const archived = segmentOf(session)
-    const frozen = archived === undefined ? [] : await segments.read(archived.file)
+    const { after = 0, before = most, limit = most, backward = false } = range
+    const frozen = await cold(session)
     const from = frozen.filter(({ event_id }) => event_id > after && event_id < before)
-    const table = hot(session, { after, before, limit, backward })
-    const records = archived === undefined ? table : backward ? [...table, ...from.reverse()] : [...from, ...table]
+    const table = hot(session, range)
+    const records = frozen.length === 0 ? table : backward ? [...table, ...from.reverse()] : [...from, ...table]
     const chosen = records.length > limit ? records.slice(0, limit) : records
     const lowest = (backward ? chosen.at(-1) : chosen[0])?.event_id ?? 1
     const earlier = frozen[lowest - 2]?.hash ?? one<[string]>(statements.hash, session, lowest - 1)?.[0]
-    return chained(chosen, earlier ?? genesis, backward)
+    return chosen.map((record, i) => toRune(record, chosen[backward ? i + 1 : i - 1]?.hash ?? earlier ?? genesis))
   }
 
   async function* records(session_id: string, after = 0): AsyncGenerator<StoredRecord, void, void> {
@@ -97,33 +91,24 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
       cursor = record.event_id
     }
     for (;;) {
-      const found = hot(session, { after: cursor, before: Number.MAX_SAFE_INTEGER, limit: atOnce, backward: false })
-      for (const record of found) yield record
+      const found = hot(session, { after: cursor, limit: atOnce })
+      for (const record of found) yield bare(record)
       if (found.length < atOnce) return
       cursor = found.at(-1)?.event_id ?? cursor
     }
   }
 
-  /** Records with their position in the order of all commits, for archiving. */
-  function positioned(session: number): readonly ArchivedRecord[] {
-    const most = Number.MAX_SAFE_INTEGER
-    return every<RuneColumns>(statements.forward, session, 0, most, most).map(toPositioned)
-  }
+  const coldFiles = () =>
+    every<[string, number]>(statements.segments).map(([file, first_position]) => ({ file, first_position }))
 
   /** Every record of the store in the order of the commits, cold ones in their old places. */
-  function inOrder(): AsyncGenerator<ArchivedRecord, void, void> {
-    const cold = every<[string, number]>(statements.segments).map(([file, first_position]) => ({
-      file,
-      first_position,
-    }))
-    return inCommitOrder(since(0), cold, segments.read)
-  }
+  const inOrder = () => inCommitOrder(since(0), coldFiles(), segments.read)
 
   /** Records in the table that were committed after a position, in that order. */
   function* since(position: number): Generator<ArchivedRecord, void, void> {
     for (let last = position; ; ) {
       const found = every<RuneColumns>(statements.allRunes, last, atOnce)
-      for (const columns of found) yield toPositioned(columns)
+      for (const columns of found) yield toRecord(columns)
       if (found.length < atOnce) return
       last = found.at(-1)?.[5] ?? last
     }
@@ -138,7 +123,6 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
   const meta = (name: string) => one<[string]>(statements.meta, name)?.[0]
   const lastSession = () => one<[number]>(statements.lastSession)?.[0] ?? 0
   const sessionIds = () => every<[string]>(statements.sessionIds).map(([id]) => id)
-  const segmentFiles = () => every<[string, number]>(statements.segments).map(([file]) => file)
 
   return {
     key,
@@ -150,31 +134,23 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
     read,
     records,
     contractsWith,
-    positioned,
+    hot,
     cold,
+    coldFiles,
     segmentOf,
     inOrder,
     since,
     meta,
     lastSession,
     sessionIds,
-    segmentFiles,
   }
 }
 
 /** The prepared reads of one connection. */
 export type Reader = ReturnType<typeof createReader>
 
-function toRecord([event_id, header, payload, salt, hash]: RuneColumns): StoredRecord {
-  return { event_id, header, payload, salt, hash }
-}
-
-function toPositioned(columns: RuneColumns): ArchivedRecord {
-  return { ...toRecord(columns), position: columns[5] }
-}
-
-function chained(records: readonly StoredRecord[], earlier: string, backward: boolean): readonly Rune[] {
-  return records.map((record, i) => toRune(record, records[backward ? i + 1 : i - 1]?.hash ?? earlier))
+function toRecord([event_id, header, payload, salt, hash, position]: RuneColumns): ArchivedRecord {
+  return { event_id, header, payload, salt, hash, position }
 }
 
 /** No key has a character after this one, in the order of bytes. */
@@ -185,12 +161,10 @@ function rowsQuery(
   { name }: Pick<ReadModel, 'name'>,
   query: ModelQuery,
 ): { readonly sql: string; readonly values: readonly Value[] } {
-  const { tag, prefix, sort_from, sort_to, after, limit, backward = false, by_key = false } = query
+  const { tag, prefix, after, limit, backward = false, by_key = false } = query
   const conditions: (readonly [sql: string, ...values: Value[]])[] = [['model = ?', name]]
   if (tag !== undefined) conditions.push(['tag = ?', tag])
   if (prefix !== undefined) conditions.push(['key >= ? AND key < ?', prefix, `${prefix}${lastCharacter}`])
-  if (sort_from !== undefined) conditions.push(['sort >= ?', sort_from])
-  if (sort_to !== undefined) conditions.push(['sort <= ?', sort_to])
   if (after !== undefined) conditions.push(beyond(after, backward))
   const direction = backward ? 'DESC' : 'ASC'
   const sql = `SELECT key, tag, sort, value FROM model_row WHERE ${conditions.map(([text]) => text).join(' AND ')}

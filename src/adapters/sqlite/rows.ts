@@ -1,33 +1,22 @@
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { type Change, type Look, startFold } from '../../runelog/judge.ts'
+import { fingerprint } from '../../runelog/models.ts'
 import type { ReadModel, Row } from '../../runelog/read-model.ts'
 import { foldRecord } from '../../runelog/refold.ts'
 import type { Reader } from './reader.ts'
 import { type Step, step } from './statements.ts'
 
-/**
- * A map that can be cut back to its newest entries. It is never cut by itself:
- * an entry may be ahead of the database until the commit under way has ended.
- */
-export function createCache<V>(limit: number) {
-  const entries = new Map<string, V>()
-  return {
-    get: (key: string) => entries.get(key),
-    has: (key: string) => entries.has(key),
-    set: (key: string, value: V) => void entries.set(key, value),
-    clear: () => entries.clear(),
-    trim() {
-      if (entries.size <= limit) return
-      for (const key of entries.keys()) {
-        if (entries.size <= limit / 2) return
-        entries.delete(key)
-      }
-    },
+/** Cuts a cache back to its newest entries. Between commits only: an entry may be ahead of the database until then. */
+export function trimCache(entries: Map<string, unknown>): void {
+  if (entries.size <= mostCached) return
+  for (const key of entries.keys()) {
+    if (entries.size <= mostCached / 2) return
+    entries.delete(key)
   }
 }
 
-type Cache<V> = ReturnType<typeof createCache<V>>
+const mostCached = 8_000
 
 interface Rows {
   /** A row as of the last commit, or as it will be after the appends that are ahead in the queue. */
@@ -45,10 +34,8 @@ interface Rows {
 }
 
 /**
- * The rows of the read models. A commit holds runes; the rows that follow from them are kept here and reach the table
- * together, when rows are listed or when there are many. A call moves its rows several times in a second, each in a
- * page of its own: written with every commit they were most of its cost. After a crash what is missing is folded from
- * the runes, so no reader ever sees rows and runes that differ.
+ * Rows of read models. A commit holds runes; their rows reach the table later, together: written with every commit they
+ * were most of its cost. After a crash they are folded from the runes, so readers never see them differ.
  */
 export function createRows(stored: Look): Rows {
   const models = new Map<string, Model>()
@@ -57,7 +44,7 @@ export function createRows(stored: Look): Rows {
   function modelOf(name: string): Model {
     let model = models.get(name)
     if (model === undefined) {
-      model = { known: createCache<Row | undefined>(8_000), behind: new Map() }
+      model = { known: new Map(), behind: new Map() }
       models.set(name, model)
     }
     return model
@@ -102,7 +89,7 @@ export function createRows(stored: Look): Rows {
       return steps
     },
     trim() {
-      for (const { known } of models.values()) known.trim()
+      for (const { known } of models.values()) trimCache(known)
     },
     clear() {
       models.clear()
@@ -112,7 +99,7 @@ export function createRows(stored: Look): Rows {
 }
 
 interface Model {
-  readonly known: Cache<Row | undefined>
+  readonly known: Map<string, Row | undefined>
   /** Rows that are not in the table yet. */
   readonly behind: Map<string, Behind>
 }
@@ -128,11 +115,6 @@ interface FoldingPorts {
   readonly rows: Rows
   readonly models: readonly ReadModel[]
   readonly commit: (decide: () => readonly Step[]) => void
-}
-
-/** Which folds the rows follow from. Rows of other folds are folded again from the first rune. */
-export function fingerprint(models: readonly ReadModel[]): string {
-  return JSON.stringify(models.map(({ name, version }) => [name, version]))
 }
 
 /** Brings the rows of the read models up to the last rune. */

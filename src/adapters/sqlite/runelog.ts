@@ -5,7 +5,7 @@ import { inscribe, judge } from '../../runelog/judge.ts'
 import { allModels, claims } from '../../runelog/models.ts'
 import { archival, redaction } from '../../runelog/own-runes.ts'
 import type { Ports, Runelog, RunelogOptions } from '../../runelog/port.ts'
-import { type Prepared, prepare, prepareLong } from '../../runelog/prepare.ts'
+import { type Prepared, prepareLong } from '../../runelog/prepare.ts'
 import { claimedBy, heldInLog, refoldSession } from '../../runelog/refold.ts'
 import { createSegments, type Stray } from '../../runelog/segment.ts'
 import type { StoredRecord } from '../../runes/record.ts'
@@ -15,7 +15,7 @@ import { createGroupCommit, type Decided } from './group-commit.ts'
 import { type Lock, takeLock } from './lock.ts'
 import { explain, openDatabase, watchFiles } from './open-database.ts'
 import { createReader, type Place, placeIn } from './reader.ts'
-import { createCache, createFolding, createRows } from './rows.ts'
+import { createFolding, createRows, trimCache } from './rows.ts'
 import { createSearch } from './search.ts'
 import { createWriter, prepareStatements, type Step, step } from './statements.ts'
 
@@ -70,7 +70,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
   const tail = createTail(bell.isAwaited)
 
   /** Committed state plus what is queued ahead; `decide` functions read it. */
-  const places = createCache<Place>(8_000)
+  const places = new Map<string, Place>()
   const rows = createRows(reader.row)
   let lastSession = reader.lastSession()
 
@@ -94,7 +94,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
       bell.ringAll()
     },
     committed(written) {
-      places.trim()
+      trimCache(places)
       rows.trim()
       for (const { session_id, adds } of written)
         if (adds === undefined) tail.forget(session_id)
@@ -113,16 +113,15 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
   }, look_ms).unref()
 
   /** Brings the table up to the last commit. */
-  const settleRows = () => {
+  const writeRows = () => {
+    group.check()
     if (rows.behind() > 0) group.write(rows.write)
   }
 
   function placeOf(session_id: string): Place | undefined {
     const known = places.get(session_id)
-    if (known !== undefined) return known
-    const place = placeIn(reader, rows.look, session_id)
-    if (place === undefined) return undefined
-    places.set(session_id, place)
+    const place = known ?? placeIn(reader, rows.look, session_id)
+    if (known === undefined && place !== undefined) places.set(session_id, place)
     return place
   }
 
@@ -175,53 +174,39 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
       group.check()
       return reader.read(session_id, range)
     },
-
     follow: (session_id, after, signal) =>
       follow({ read: store.read, bell, tail, check: group.check }, session_id, after, signal),
-
     async head(session_id) {
       group.check()
-      places.trim()
+      trimCache(places)
       return placeOf(session_id)?.head
     },
-
     async sessionIds() {
       group.check()
       return reader.sessionIds()
     },
-
     async row(model, key) {
       group.check()
       rows.trim()
       return rows.look(model, key)
     },
-
     async rows(model, query) {
-      group.check()
-      settleRows()
+      writeRows()
       return reader.rows(model, query)
     },
-
     async tags(model) {
-      group.check()
-      settleRows()
+      writeRows()
       return reader.tags(model)
     },
-
     async count(model, tag, limit) {
-      group.check()
-      settleRows()
+      writeRows()
       return reader.count(model, tag, limit)
     },
-
     async search(query) {
-      group.check()
-      settleRows()
+      writeRows()
       return search.find(query)
     },
-
     watch: bell.listen,
-
     records(session_id, after) {
       group.check()
       return reader.records(session_id, after)
@@ -232,20 +217,18 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
         group.hold(async (submit) => {
           const session = reader.key(session_id) ?? 0
           const segment = reader.segmentOf(session)
-          const records = [...(await reader.cold(session)), ...reader.positioned(session)]
+          const records = [...(await reader.cold(session)), ...reader.hot(session)]
           const asked = { session_id, event_id, reason }
-          const { original, rune, payload, blobs } = redaction(records, asked, by, ports)
-          const erased = records.map((r) => (r.event_id === event_id ? { ...r, payload, salt: null } : r))
+          const { original, erased, batch, payload, blobs } = redaction(records, asked, by, preparing)
           const isCold = segment !== undefined && event_id <= segment.runes
           const written = isCold ? await segments.write(session_id, erased.slice(0, segment.runes)) : undefined
-          const prepared = prepare({ session_id, runes: [rune] }, preparing, true)
           const erase: Step =
             written === undefined
               ? step('erasePayload', payload, session, event_id)
               : step('changeSegment', written.segment, session)
 
           const done = await submit(() => {
-            const decided = decide(prepared)
+            const decided = decide(batch)
             if (decided instanceof Fault) return decided
             const { adds: _adds, records: added, ...rest } = decided
             rows.keep(refoldSession(models, [...erased, ...added], original))
@@ -253,9 +236,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
             return { ...rest, steps: [...decided.steps, erase, noted, ...rows.write()] }
           })
           accepted(done)
-          await erasures.finish().catch((error) => {
-            throw explain(error, path)
-          })
+          await erasures.finish().catch((error) => Promise.reject(explain(error, path)))
         }),
       ),
 
@@ -264,19 +245,13 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
         for (;;) {
           const place = placeOf(session_id)
           const draft = (segment: string, sha256: string) =>
-            archival(place?.head, { session_id, segment, sha256 }, by, ports.now())
-          const trial = judge(
-            prepare({ session_id, runes: [draft('', '')] }, preparing, true),
-            place?.head,
-            rows.look,
-            models,
-          )
-          accepted(trial)
+            archival(place?.head, { session_id, segment, sha256 }, by, preparing)
+          accepted(judge(draft('', ''), place?.head, rows.look, models))
           if (place === undefined) throw faults.not_found({ what: 'session', id: session_id })
 
-          const records = reader.positioned(place.session)
+          const records = reader.hot(place.session)
           const { segment, sha256 } = await segments.write(session_id, records)
-          const prepared = prepare({ session_id, runes: [draft(segment, sha256)] }, preparing, true)
+          const prepared = draft(segment, sha256)
           const archived = await group.submit(() => {
             const grown = placeOf(session_id)?.head.event_id !== records.length
             if (grown) return { steps: [], session_id, answer: false }
@@ -306,8 +281,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
       await search.close()
       if (db.isOpen) {
         try {
-          group.check()
-          settleRows()
+          writeRows()
         } catch {
           // The disk failed, then or now. No rune is missing, and rows are folded from them when the store opens.
         }

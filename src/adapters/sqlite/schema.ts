@@ -29,8 +29,8 @@ export const wordsAt = (
   * ${eventsOfSession} + CAST(substr(${row}.key, instr(${row}.key, '/') + 1) AS INTEGER)`
 
 /**
- * The index of the words in the rows of the model "search". It holds no text, and follows those rows by triggers. What
- * is removed from it is overwritten (`secure-delete`). The rows have their words apart, so the plainest tokenizer does.
+ * The index of the words of the model "search". It holds no text, follows the rows by triggers, and overwrites what is
+ * removed. The rows have their words apart, so the plainest tokenizer does.
  */
 const words = `
 CREATE VIRTUAL TABLE word USING fts5 (value, content = '', detail = none, tokenize = 'ascii', prefix = '1 2 3');
@@ -51,18 +51,9 @@ BEGIN INSERT INTO word (word, rowid, value) VALUES ('delete', ${wordsAt('OLD')},
 `
 
 /**
- * `position` is the order of all commits: a rebuild folds in it, since a row may depend on runes of several sessions. A
- * rowid table rather than one keyed by (session, event_id): the latter would keep rows in an index tree, where one of
- * more than a quarter page spills into a page of its own.
- *
- * Rows of read models are as of the rune at the position that `meta` has under `folded`. What follows from later runes
- * is not written yet.
- *
- * `rune_by_key` finds the contracts that were opened with an idempotency key: that a key is free is proved by the log,
- * and not by the absence of a row.
- *
- * The triggers enforce the rules of the log on every program that opens the file. A payload is erased only after a rune
- * that says so; a rune leaves the table only when a segment holds it.
+ * `position` is the order of all commits, in which a rebuild folds. A rowid table: keyed by (session, event_id), a row
+ * of more than a quarter page would spill. Rows of read models are as of the position in `meta.folded`. `rune_by_key`
+ * proves from the log that an idempotency key is free. The triggers enforce the rules of the log on every program.
  */
 export const schema = `
 CREATE TABLE meta ${metaColumns};
@@ -125,8 +116,7 @@ PRAGMA application_id = ${applicationId};
 `
 
 /**
- * Copies of the tables that follow from the runes, in memory. They hide those of the file, so that a process which may
- * not write can bring them up to date. Such a process has no index of words: it goes through the rows.
+ * Copies in memory that hide the tables of the file, so that a process that may not write can bring them up to date.
  */
 export const shadow = `
 PRAGMA temp_store = MEMORY;

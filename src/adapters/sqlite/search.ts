@@ -12,10 +12,7 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
-/**
- * Looks words up in a thread: one that is in a hundred thousand texts takes a tenth of a second, which the event loop
- * cannot spare. The thread starts with the first search, and answers one after the other.
- */
+/** Looks words up in a thread, since a common word takes a tenth of a second. It starts with the first search. */
 export function createSearch(path: string): Search {
   let thread: Worker | undefined
   let waiting: Waiting[] = []

@@ -107,9 +107,8 @@ function readable<T>(read: () => T): T {
 const eraseTraces = new Set<Step['name']>(['erasePayload', 'dropArchived', 'changeSegment'])
 
 /**
- * The only code that changes the database: what `decide` gives, in one transaction that is open while it decides, since
- * looking something up in an open one takes a fifth of the time. Every error leaves it to the caller to say that the
- * outcome is unknown.
+ * The only code that changes the database. The transaction is open while `decide` runs: lookups in an open one take a
+ * fifth of the time. After an error the outcome is unknown.
  */
 export function createWriter(db: DatabaseSync, statements: Statements) {
   const begin = db.prepare('BEGIN IMMEDIATE')

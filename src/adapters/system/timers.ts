@@ -24,10 +24,7 @@ export const systemClock: Clock = {
 /** Spreads waits. Ids and salts have a source of their own that cannot be guessed. */
 export const systemRandom: Random = Math.random
 
-/**
- * Eleven hex digits of time, then twelve of unpredictable bytes. Ids that were made one after the other stand side by
- * side in an index, so that a commit touches few pages.
- */
+/** Eleven hex digits of time, then twelve random ones. Ids made in a row are neighbours in an index. */
 export function createIds(random: (bytes: number) => string, now: () => number): Ids {
   return { next: (prefix) => `${prefix}_${now().toString(16).padStart(11, '0')}${random(6)}` }
 }

@@ -88,10 +88,7 @@ async function entriesOf(folder: string): Promise<Dirent[]> {
 
 const named = (entry: Dirent) => (entry.isDirectory() ? `${entry.name}/` : entry.name)
 
-/**
- * Links are not followed: what they lead to is found where it lies, if it lies inside. What cannot be read below the
- * folder that was named is passed over.
- */
+/** Links are not followed. Below the named folder, what cannot be read is skipped. */
 async function search(root: Root, text: string, path: string, { signal, redact }: ToolContext): Promise<Json> {
   const found: { path: string; line: number; text: string }[] = []
   const start = await root.find(path)
@@ -133,10 +130,7 @@ const problems: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
 }
 
-/**
- * Does work on a path that a model named. Errors of the system name real paths of this machine, so the model is told
- * the path that it named, and what is wrong with it.
- */
+/** Works on a path that a model named. Errors name that path, never a real path of this machine. */
 async function reaching<T>(given: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

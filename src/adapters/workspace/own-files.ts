@@ -10,10 +10,7 @@ interface Claim {
 
 const claims = new Map<string, { readonly claim: Claim; count: number }>()
 
-/**
- * Declares that a file or folder belongs to this program: a store, a key, a token, a config. The tools of a workspace
- * refuse it wherever it lies, also before it exists. Call the answer to give it up.
- */
+/** Declares a file or folder as this program's: workspace tools refuse it, also before it exists. Call to release. */
 export function claimOwnFile(path: string): () => void {
   const whole = resolve(path)
   const held = claims.get(whole) ?? {
@@ -31,10 +28,7 @@ export function claimOwnFile(path: string): () => void {
   }
 }
 
-/**
- * Whether a real path is ours or lies in a folder that is. A path is compared by its name, so that one which is not
- * there yet is covered, and by device and inode, so that another name of the same file is.
- */
+/** Whether a real path is ours or lies in a folder that is: by name, and by device and inode. */
 export function isOwnFile(real: string): boolean {
   if (claims.size === 0) return false
   const existing = ownFiles().flatMap((path) => statOr(path) ?? [])

@@ -19,9 +19,8 @@ export interface Owner {
 const unprivileged: Owner = { uid: 65_534, gid: 65_534 }
 
 /**
- * Whose files a superuser makes in a workspace. Its tools run commands as the owner of the folder, so what they write
- * must be the owner's, too. An empty folder of the superuser is handed to that user. Undefined: this process is not the
- * superuser, or the folder is in use and is the superuser's.
+ * Who owns what a superuser makes in a workspace: commands run as the owner of the folder. An empty folder of the
+ * superuser is given away. Undefined if this process is not the superuser, or the folder is in use and its own.
  */
 export function ownerOf(folder: string): Owner | undefined {
   if (process.getuid?.() !== 0) return undefined
@@ -50,9 +49,8 @@ export interface Root {
 }
 
 /**
- * A folder that cannot be left. A path is judged by its text first, then by where it really leads, and once more by
- * what was really opened: a program that swaps a folder for a link in between gets the file refused before a byte of it
- * is read or written.
+ * A folder that cannot be left. A path is judged by its text, by where it leads, and by what was opened: a folder that
+ * is swapped for a link in between is refused before a byte is read.
  */
 export function openRoot(folder: string, owner?: Owner): Root {
   const path = realpathSync(folder)

@@ -18,8 +18,7 @@ export interface ShellOptions {
 }
 
 /**
- * Runs commands in the workspace, without privileges and in namespaces of their own. A command may read what its user
- * may read anywhere on the disk, so the tool is off unless it is configured, and asks each time.
+ * Runs commands in namespaces, without privileges. They may read what their user may, so the tool must be configured.
  */
 export function shellTool(root: Root, options: ShellOptions): Tool {
   const { network = false, timeoutMs = 60_000, maxOutputBytes = 64_000 } = options
@@ -98,8 +97,7 @@ const namespaces = ['--mount', '--pid', '--ipc', '--uts', '--fork', '--kill-chil
 const dropped = ['--inh-caps=-all', '--ambient-caps=-all', '--no-new-privs']
 
 /**
- * Runs as the superuser of the new namespaces, before privileges are dropped. Temporary folders are empty and private,
- * so are sockets under /run where there is no network. The workspace keeps its path. Last, our own files are covered.
+ * Runs as superuser of the new namespaces, then drops privileges. Temporary folders are empty, our files are covered.
  * Arguments: private folders, `--`, the workspace, our files, `--`, the program.
  */
 const setup = `set -eu
@@ -120,10 +118,7 @@ exec "$@"`
 const probe = `[ -w . ] || { echo "the user $(id -u) cannot write to it" >&2; exit 1; }
 grep -q '^NoNewPrivs:.1$' /proc/self/status && grep -q '^CapEff:.0*$' /proc/self/status && [ "$(id -u)" != 0 ]`
 
-/**
- * Finds a way to run commands here without privileges, and tries it. As the superuser a command runs as the owner of
- * the workspace; as another user it keeps that user. Refused where neither namespaces nor user namespaces may be made.
- */
+/** Finds a way to run commands without privileges, and tries it. Refused where no namespaces can be made. */
 function openSandbox(folder: string, network: boolean): Sandbox {
   const ways = waysHere(folder)
   let problem = ''

@@ -1,6 +1,6 @@
 import { isFault } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
-import { cleanStream } from '../../runelog/clean-stream.ts'
+import { cleanStream } from '../../runelog/redactor.ts'
 import { subject } from '../batch.ts'
 import { afterLostRace } from '../decide-and-append.ts'
 import type { Engine } from '../engine.ts'

@@ -52,8 +52,6 @@ export function describeReading(open: OpenStore): void {
         {
           tag: fc.constantFrom('session:created', 'run:queued', 'run:running'),
           prefix: fc.constantFrom('', 'ses_', 'ses_1', 'run_', 'run_9', 'x', '%'),
-          sort_from: fc.integer({ min: 999, max: 1004 }),
-          sort_to: fc.integer({ min: 999, max: 1004 }),
           after: fc.constantFrom(...all).map(({ sort, key }) => ({ sort, key })),
           limit: fc.integer({ min: 0, max: 20 }),
           backward: fc.boolean(),
