@@ -41,12 +41,10 @@ export function openApi(
 
 function described({ name, summary, scope, params, query, body, returns, method }: Operation, schemas: Schemas) {
   const at = (part: string): Place => ({ name: `${name}.${part}`, schemas })
-  const key = {
-    name: 'Idempotency-Key',
-    in: 'header',
-    schema: { type: 'string', maxLength: 200 },
-    description: keySays,
-  }
+  const json = (shape: z.ZodType, io: 'input' | 'output', part: string) => ({
+    content: { 'application/json': { schema: schemaOf(shape, io, at(part)) } },
+  })
+  const key = { name: 'Idempotency-Key', in: 'header', schema: { ...text, maxLength: 200 }, description: keySays }
   return {
     operationId: name,
     summary,
@@ -56,21 +54,8 @@ function described({ name, summary, scope, params, query, body, returns, method 
       ...parametersOf(query, 'query', at('query')),
       ...(method === 'POST' ? [key] : []),
     ],
-    ...(body === null
-      ? {}
-      : {
-          requestBody: {
-            required: false,
-            content: { 'application/json': { schema: schemaOf(body, 'input', at('body')) } },
-          },
-        }),
-    responses: {
-      200: {
-        description: 'The answer.',
-        content: { 'application/json': { schema: schemaOf(returns, 'output', at('returns')) } },
-      },
-      default: problem,
-    },
+    ...(body !== null && { requestBody: { required: false, ...json(body, 'input', 'body') } }),
+    responses: { 200: { description: 'The answer.', ...json(returns, 'output', 'returns') }, default: problem },
   }
 }
 
@@ -112,7 +97,7 @@ function describedStream(stream: StreamRoute) {
     summary,
     'x-scope': scope,
     parameters: [
-      ...namesIn(path).map((id) => ({ name: id, in: 'path', required: true, schema: { type: 'string' } })),
+      ...idsIn(path),
       ...Object.entries(query).map(([id, description]) => ({ name: id, in: 'query', description, schema: text })),
       { name: 'Last-Event-ID', in: 'header', description: 'Where the reader was cut off.', schema: text },
     ],
@@ -132,16 +117,16 @@ function describedOther({ name, summary, scope, path, content_type }: OtherRoute
     operationId: name,
     summary,
     ...(scope === null ? { security: [] } : { 'x-scope': scope }),
-    parameters: namesIn(path).map((id) => ({ name: id, in: 'path', required: true, schema: text })),
+    parameters: idsIn(path),
     responses: { 200: { description: 'The answer.', content: { [content_type]: { schema: {} } } }, default: problem },
   }
 }
 
 const text = { type: 'string' }
 
-/** The names in braces in a path. */
-function namesIn(path: string): readonly string[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+/** The names in braces in a path, as parameters. */
+function idsIn(path: string) {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: text }))
 }
 
 function parametersOf(shape: z.ZodType, where: 'path' | 'query', place: Place) {

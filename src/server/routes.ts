@@ -14,44 +14,37 @@ export interface OtherRoute {
   readonly content_type: string
 }
 
-/** The log of a session as a file that proves itself. */
-export const exportBundle: OtherRoute = {
-  name: 'export_bundle',
-  path: '/api/sessions/{session_id}/bundle',
-  scope: 'admin',
-  summary: 'A session as a file that proves itself, hidden runes included: every record, and a signed checkpoint.',
-  content_type: 'application/x-ndjson',
-}
-
-/** The OpenAPI document of this server. */
-export const getOpenApi: OtherRoute = {
-  name: 'get_openapi',
-  path: '/api/openapi.json',
-  scope: 'read',
-  summary: 'This document.',
-  content_type: 'application/json',
-}
-
-/** Whether the process answers. */
-export const healthz: OtherRoute = {
-  name: 'healthz',
-  path: '/healthz',
-  scope: null,
-  summary: 'The process is there.',
-  content_type: 'application/json',
-}
-
-/** Whether the process can take work. */
-export const readyz: OtherRoute = {
-  name: 'readyz',
-  path: '/readyz',
-  scope: null,
-  summary: 'The store answers and the process takes requests.',
-  content_type: 'application/json',
-}
-
 /** The routes that are neither operations nor streams. */
-export const otherRoutes: readonly OtherRoute[] = [exportBundle, getOpenApi, healthz, readyz]
+export const otherRoutes = {
+  bundle: {
+    name: 'export_bundle',
+    path: '/api/sessions/{session_id}/bundle',
+    scope: 'admin',
+    summary: 'A session as a file that proves itself, hidden runes included: every record, and a signed checkpoint.',
+    content_type: 'application/x-ndjson',
+  },
+  openApi: {
+    name: 'get_openapi',
+    path: '/api/openapi.json',
+    scope: 'read',
+    summary: 'This document.',
+    content_type: 'application/json',
+  },
+  health: {
+    name: 'healthz',
+    path: '/healthz',
+    scope: null,
+    summary: 'The process is there.',
+    content_type: 'application/json',
+  },
+  ready: {
+    name: 'readyz',
+    path: '/readyz',
+    scope: null,
+    summary: 'The store answers and the process takes requests.',
+    content_type: 'application/json',
+  },
+} as const satisfies Readonly<Record<string, OtherRoute>>
 
 /** A path that is answered with a stream. The server checks who asks; the stream writes on the socket itself. */
 export interface StreamRoute {

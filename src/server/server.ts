@@ -22,16 +22,7 @@ import { pageRoutes, readPages } from './pages.ts'
 import { readJson } from './read-json.ts'
 import { createReadiness } from './ready.ts'
 import { answerErrors, pagePolicy, sendProblem } from './refusals.ts'
-import {
-  exportBundle,
-  getOpenApi,
-  healthz,
-  type OtherRoute,
-  otherRoutes,
-  readyz,
-  refuseUnknown,
-  type StreamRoute,
-} from './routes.ts'
+import { type OtherRoute, otherRoutes, refuseUnknown, type StreamRoute } from './routes.ts'
 import { streamHeaders } from './streams/streams.ts'
 
 /** What a server is made of. */
@@ -67,7 +58,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     origins: options.origins ?? [],
   }
   const kept = createKeptAnswers(limits, backend)
-  const document = JSON.stringify(openApi(version, operations, streams, otherRoutes))
+  const document = JSON.stringify(openApi(version, operations, streams, Object.values(otherRoutes)))
   const pages = readPages(options.console_folder)
   const storeAnswers = createReadiness(backend.runelog, options.timers)
 
@@ -108,12 +99,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
 
   for (const operation of operations) {
     const { method, path, name, scope } = operation
-    app.route({
-      method,
-      url: urlOf(path),
-      config: { name, access: scope },
-      handler: answering({ backend, kept }, operation),
-    })
+    const handler = answering({ backend, kept }, operation)
+    app.route({ method, url: urlOf(path), config: { name, access: scope }, handler })
   }
   for (const { path, name, scope, query, open } of streams)
     app.route({
@@ -137,33 +124,32 @@ export function createServer(options: ServerOptions): FastifyInstance {
       },
     })
 
-  app.get(urlOf(getOpenApi.path), declared(getOpenApi), async (_request, reply) =>
+  const other = otherRoutes
+  app.get(urlOf(other.openApi.path), declared(other.openApi), async (_request, reply) =>
     reply.type(jsonType).header('cache-control', 'private, max-age=3600').send(document),
   )
   app.get<{ Params: { session_id: string } }>(
-    urlOf(exportBundle.path),
-    { ...declared(exportBundle), exposeHeadRoute: false },
+    urlOf(other.bundle.path),
+    { ...declared(other.bundle), exposeHeadRoute: false },
     async ({ params: { session_id } }, reply) => {
       const lines = await bundleLines(backend, session_id)
       return reply
-        .type('application/x-ndjson')
+        .type(other.bundle.content_type)
         .header('content-disposition', `attachment; filename="${session_id}.bundle.ndjson"`)
         .send(Readable.from(lines, { objectMode: false }))
     },
   )
-  app.get(urlOf(healthz.path), declared(healthz), async (_request, reply) =>
-    options.isBroken?.()
-      ? reply.code(503).type(jsonType).send('{"status":"broken"}')
-      : reply.type(jsonType).send('{"status":"ok"}'),
+  const say = (reply: FastifyReply, code: number, status: string, detail?: string) =>
+    reply.code(code).type(jsonType).send(JSON.stringify({ status, detail }))
+  app.get(urlOf(other.health.path), declared(other.health), async (_request, reply) =>
+    options.isBroken?.() ? say(reply, 503, 'broken') : say(reply, 200, 'ok'),
   )
-  app.get(urlOf(readyz.path), declared(readyz), async (request, reply) => {
-    if (options.isBroken?.()) return reply.code(503).type(jsonType).send('{"status":"broken"}')
-    if (options.isLeaving?.()) return reply.code(503).type(jsonType).send('{"status":"leaving"}')
+  app.get(urlOf(other.ready.path), declared(other.ready), async (request, reply) => {
+    if (options.isBroken?.()) return say(reply, 503, 'broken')
+    if (options.isLeaving?.()) return say(reply, 503, 'leaving')
     // Anyone may ask, so why the store does not answer, and where it is, is only in the log.
     const isReady = await storeAnswers((err) => request.log.error({ err }, 'the store does not answer'))
-    return isReady
-      ? reply.type(jsonType).send('{"status":"ready"}')
-      : reply.code(503).type(jsonType).send('{"status":"unreachable","detail":"The store cannot be reached."}')
+    return isReady ? say(reply, 200, 'ready') : say(reply, 503, 'unreachable', 'The store cannot be reached.')
   })
 
   for (const [address, page] of pageRoutes(pages))

@@ -29,7 +29,7 @@ export function routeTable(files: readonly string[]): readonly DeclaredRoute[] {
       hasHead: method === 'GET',
     })),
     ...streams.map(({ name, path, scope }) => ({ name, method: 'GET' as const, path, access: scope, hasHead: true })),
-    ...otherRoutes.map(({ name, path, scope }) => ({
+    ...Object.values(otherRoutes).map(({ name, path, scope }) => ({
       name,
       method: 'GET' as const,
       path,

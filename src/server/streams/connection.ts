@@ -137,34 +137,55 @@ export function createConnection(socket: Socket, waiting_bytes: number, ledger: 
   }
 }
 
-/** Which bytes wait for readers. Bytes that several readers wait for are counted once, because they are kept once. */
-interface Ledger {
-  hold(bytes: Uint8Array): void
-  release(bytes: Uint8Array): void
-  /** How many bytes are kept for readers. */
-  readonly total: () => number
-}
+type Ledger = ReturnType<typeof createLedger>
 
-/** `overflow` is called whenever more than `limit` bytes are kept; it cuts off readers until that is not so. */
-export function createLedger(limit: number, overflow: () => void): Ledger {
+/**
+ * Which bytes wait for readers. Bytes that several readers wait for are counted once, because they are kept once.
+ * `overflow` is called whenever more than `limit` bytes are kept; it cuts off readers until that is not so.
+ */
+export function createLedger(limit: number, overflow: () => void) {
   const holders = new Map<Uint8Array, number>()
   let total = 0
   return {
-    hold(bytes) {
+    hold(bytes: Uint8Array) {
       const count = holders.get(bytes) ?? 0
       holders.set(bytes, count + 1)
       if (count > 0) return
       total += bytes.length
       if (total > limit) overflow()
     },
-    release(bytes) {
+    release(bytes: Uint8Array) {
       const count = holders.get(bytes) ?? 0
-      if (count > 1) {
-        holders.set(bytes, count - 1)
-        return
-      }
-      if (holders.delete(bytes)) total -= bytes.length
+      if (count > 1) holders.set(bytes, count - 1)
+      else if (holders.delete(bytes)) total -= bytes.length
     },
+    /** How many bytes are kept for readers. */
     total: () => total,
+  }
+}
+
+/** The readers of one hub. Those that have everything so far are live: they get what comes as it comes. */
+export function createAudience<R extends { readonly connection: Connection }>(empty: () => void) {
+  const readers = new Set<R>()
+  const live = new Set<R>()
+  return {
+    readers,
+    live,
+    add(reader: R) {
+      readers.add(reader)
+      reader.connection.onOver(() => {
+        readers.delete(reader)
+        live.delete(reader)
+        if (readers.size === 0) empty()
+      })
+    },
+    /** A heartbeat has the cursor of the hub, so only readers that are there get it. */
+    beat(bytes: Uint8Array) {
+      for (const { connection } of readers) connection.check()
+      for (const { connection } of live) connection.offer(bytes)
+    },
+    cut() {
+      for (const { connection } of readers) connection.cut()
+    },
   }
 }

@@ -4,24 +4,17 @@ import { runMachine } from '../../machines/run.ts'
 import { createFcmp } from '../../observation/fcmp.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import type { FcmpEvent } from '../../wire/fcmp.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, createAudience } from './connection.ts'
 import { frame, heartbeat } from './frames.ts'
 
 /** Everyone who reads the conversation of one run in this process. */
-export interface RunHub {
-  /** Resolves when everything that is recorded of the run has been read. */
-  load(): Promise<void>
-  /** How many events there are, and whether that is all. */
-  length(): number
-  isOver(): boolean
-  /** A reader who has seen the events up to this number gets those after it. */
-  join(connection: Connection, seq: number): void
-  wake(): void
-  beat(): void
-  cut(): void
-}
+export type RunHub = ReturnType<typeof createRunHub>
 
 const atOnce = 256
+
+interface Reader {
+  readonly connection: Connection
+}
 
 /**
  * The number of an event follows from all before it, so the run is folded from its beginning. There are few events in
@@ -31,12 +24,10 @@ export function createRunHub(
   runelog: Pick<Runelog, 'read'>,
   { session_id, run_id, after }: { session_id: string; run_id: string; after: number },
   { failed, empty }: { failed: (error: unknown) => void; empty: () => void },
-): RunHub {
+) {
   const fcmp = createFcmp(run_id)
   const frames: Buffer[] = []
-  const readers = new Set<Connection>()
-  /** Readers that have every frame, and get each new one as it comes. */
-  const live = new Set<Connection>()
+  const { add, live, beat, cut } = createAudience<Reader>(empty)
   let at = after
   let isOver = false
   let isRung = false
@@ -55,7 +46,7 @@ export function createRunHub(
           if (rune.kind === 'run.moved' && rune.subject_id === run_id) isOver ||= isTerminal(runMachine, rune.to)
         }
         if (fresh.length > 0) spread(fresh)
-        else if (isOver) for (const connection of live) connection.end()
+        else if (isOver) for (const { connection } of live) connection.end()
         isRung ||= runes.length === atOnce
         // A long log is read in one go; others get their turn in between.
         if (isRung) await setImmediate()
@@ -70,20 +61,21 @@ export function createRunHub(
     frames.push(...events.map((event) => Buffer.from(frame(event.type, event, event.seq))))
     const fresh = frames.slice(before)
     const bytes = fresh.length === 1 ? (fresh[0] as Buffer) : Buffer.concat(fresh)
-    for (const connection of live) {
+    for (const { connection } of live) {
       connection.send(bytes)
       if (isOver) connection.end()
     }
   }
 
   /** A past may be long: each frame goes out when the reader has taken the one before. Readers share the frames. */
-  async function bring(connection: Connection, seq: number) {
+  async function bring(reader: Reader, seq: number) {
+    const { connection } = reader
     for (let next = seq; next < frames.length && !connection.isOver(); next++) {
       connection.send(frames[next] as Buffer)
       await connection.drained()
     }
     if (connection.isOver()) return
-    live.add(connection)
+    live.add(reader)
     if (isOver) connection.end()
   }
 
@@ -95,22 +87,17 @@ export function createRunHub(
     return reading
   }
 
-  function cut() {
-    for (const connection of readers) connection.cut()
-  }
-
   return {
+    /** Resolves when everything that is recorded of the run has been read. */
     load: readOn,
+    /** How many events there are, and whether that is all. */
     length: () => frames.length,
     isOver: () => isOver,
-    join(connection, seq) {
-      readers.add(connection)
-      connection.onOver(() => {
-        readers.delete(connection)
-        live.delete(connection)
-        if (readers.size === 0) empty()
-      })
-      void bring(connection, seq)
+    /** A reader who has seen the events up to this number gets those after it. */
+    join(connection: Connection, seq: number) {
+      const reader = { connection }
+      add(reader)
+      void bring(reader, seq)
     },
     wake() {
       readOn().catch((error) => {
@@ -118,12 +105,6 @@ export function createRunHub(
         cut()
       })
     },
-    beat() {
-      const bytes = Buffer.from(heartbeat(frames.length))
-      for (const connection of readers) connection.check()
-      // It carries the number of the last frame, so only readers that have that frame get it.
-      for (const connection of live) connection.offer(bytes)
-    },
-    cut,
+    beat: () => beat(Buffer.from(heartbeat(frames.length))),
   }
 }

@@ -4,19 +4,11 @@ import type { Runelog } from '../../runelog/port.ts'
 import { othersTurn } from '../../runelog/slices.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { EphemeralDelta } from '../../runtime/engine.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, createAudience } from './connection.ts'
 import { deltaFrame, heartbeat, runeFrames, type View } from './frames.ts'
 
 /** Everyone who reads the stream of one session in this process. */
-export interface SessionHub {
-  /** A reader who has seen everything up to the cursor gets everything after it. */
-  join(connection: Connection, cursor: number, view: View): void
-  /** Something was recorded, or may have been. */
-  wake(): void
-  pass(delta: EphemeralDelta): void
-  beat(): void
-  cut(): void
-}
+export type SessionHub = ReturnType<typeof createSessionHub>
 
 interface Reader {
   readonly connection: Connection
@@ -51,10 +43,9 @@ export function createSessionHub(
   runelog: Pick<Runelog, 'read'>,
   session_id: string,
   { head, failed, empty }: { head: number; failed: (error: unknown) => void; empty: () => void },
-): SessionHub {
+) {
   const openings = createOpenings(runelog, session_id)
-  const readers = new Set<Reader>()
-  const live = new Set<Reader>()
+  const { add, readers, live, beat, cut: cutAll } = createAudience<Reader>(empty)
   /** Pages that some reader still waits for, by view and place. One that is being made is awaited by all. */
   const pages = new Map<string, { readonly bytes: WeakRef<Buffer>; readonly to: number }>()
   const making = new Map<string, Promise<Page>>()
@@ -198,36 +189,28 @@ export function createSessionHub(
   }
 
   function cut() {
-    for (const { connection } of readers) connection.cut()
+    cutAll()
     step.resolve()
   }
 
   return {
-    join(connection, cursor, view) {
+    /** A reader who has seen everything up to the cursor gets everything after it. */
+    join(connection: Connection, cursor: number, view: View) {
       const reader = { connection, cursor, view }
-      readers.add(reader)
-      connection.onOver(() => {
-        readers.delete(reader)
-        live.delete(reader)
-        if (readers.size === 0) empty()
-      })
+      add(reader)
       void bring(reader)
     },
+    /** Something was recorded, or may have been. */
     wake() {
       isRung = true
       if (!isReading) void advance()
     },
-    pass(delta) {
+    pass(delta: EphemeralDelta) {
       if (live.size === 0) return
       const bytes = Buffer.from(deltaFrame(delta))
       for (const { connection } of live) connection.offer(bytes)
     },
-    beat() {
-      const bytes = Buffer.from(heartbeat(at))
-      for (const { connection } of readers) connection.check()
-      for (const { connection } of live) connection.offer(bytes)
-    },
-    cut,
+    beat: () => beat(Buffer.from(heartbeat(at))),
   }
 }
 

@@ -2,19 +2,11 @@ import type { Runelog } from '../../runelog/port.ts'
 import { summaries } from '../../runtime/models/summaries.ts'
 import type { Timers } from '../../runtime/ports.ts'
 import { summaryCard } from '../../surface/summary-card.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, createAudience } from './connection.ts'
 import { frame } from './frames.ts'
 
 /** Everyone who keeps a list of sessions up to date. */
-export interface SummariesHub {
-  join(connection: Connection): void
-  /** Something was recorded in a session. */
-  touch(session_id: string): void
-  /** Changes may have been missed: the list has to be loaded again. */
-  lost(): void
-  beat(): void
-  cut(): void
-}
+export type SummariesHub = ReturnType<typeof createSummariesHub>
 
 /** What the stream of summaries is made of. */
 interface SummariesPorts {
@@ -37,20 +29,20 @@ const beatBytes = Buffer.from(': still here\n\n')
  * Sends the summary of a changed session, at most four times a second. The stream has no ids: a reader that was cut off
  * loads the list again.
  */
-export function createSummariesHub({ runelog, now, timers, failed, empty }: SummariesPorts): SummariesHub {
-  const readers = new Set<Connection>()
+export function createSummariesHub({ runelog, now, timers, failed, empty }: SummariesPorts) {
+  const { add, live, beat } = createAudience<{ readonly connection: Connection }>(empty)
   const resting = new Map<string, { isDue: boolean }>()
   const lastSent = new Map<string, number>()
 
   function send(type: string, data: object) {
     const bytes = Buffer.from(frame(type, data))
-    for (const connection of readers) connection.send(bytes)
+    for (const { connection } of live) connection.send(bytes)
   }
 
   function touch(session_id: string) {
     const rest = resting.get(session_id)
     if (rest !== undefined) rest.isDue = true
-    if (rest !== undefined || readers.size === 0) return
+    if (rest !== undefined || live.size === 0) return
     const begun = { isDue: false }
     resting.set(session_id, begun)
     publish(session_id).catch(failed)
@@ -71,25 +63,17 @@ export function createSummariesHub({ runelog, now, timers, failed, empty }: Summ
   }
 
   return {
-    join(connection) {
-      readers.add(connection)
-      connection.onOver(() => {
-        readers.delete(connection)
-        if (readers.size === 0) empty()
-      })
+    join(connection: Connection) {
+      const reader = { connection }
+      live.add(reader)
+      add(reader)
       // A client that loads the list after this misses nothing between the two.
       connection.send(Buffer.from(frame('ready', {})))
     },
+    /** Something was recorded in a session. */
     touch,
+    /** Changes may have been missed: the list has to be loaded again. */
     lost: () => send('stale', {}),
-    beat() {
-      for (const connection of readers) {
-        connection.check()
-        connection.offer(beatBytes)
-      }
-    },
-    cut() {
-      for (const connection of readers) connection.cut()
-    },
+    beat: () => beat(beatBytes),
   }
 }
