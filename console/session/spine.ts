@@ -1,5 +1,4 @@
-import { isOnSpine, outermostFirst } from '../../src/observation/spine.ts'
-import { movesIn } from '../../src/observation/subject-moves.ts'
+import { isOnSpine, movesIn, outermostFirst } from '../../src/observation/subject-moves.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import type { SubjectCard } from '../../src/wire/machine.ts'
 

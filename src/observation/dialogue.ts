@@ -53,6 +53,8 @@ interface OpenCall {
   position: number | null
 }
 
+const unheard: OpenCall = { tool: null, contract: null, result: null, reason: null, position: null }
+
 /** A dialogue before its first message. */
 export function newDialogue(): Dialogue {
   return { messages: [], open: new Map(), calls: [], brief: null }
@@ -70,26 +72,20 @@ export function dialogueOf(runes: Iterable<Draft>, agent_id: string): readonly M
  * message, when its outcome is certain or its run ended without one; an outcome that becomes known later takes the
  * place of the message that said it is unknown.
  */
-export function foldDialogue(dialogue: Dialogue, rune: Draft): void {
+export function foldDialogue(dialogue: Dialogue, rune: Draft) {
   switch (rune.kind) {
     case 'run.briefed':
       dialogue.brief = rune.payload.text
       return
     case 'turn.started':
-      asked(dialogue, rune.payload.input)
-      return
+      return asked(dialogue, rune.payload.input)
     case 'turn.tool_calls_received':
-      called(dialogue, rune.payload)
-      return
+      return called(dialogue, rune.payload)
     case 'turn.completed':
-      answer(dialogue, rune.payload.final_output)
-      return
+      return answer(dialogue, rune.payload.final_output)
     case 'turn.interrupted':
-      answer(dialogue, rune.payload.partial_output, true)
-      return
     case 'turn.error':
-      answer(dialogue, rune.payload.partial_output ?? '', true)
-      return
+      return answer(dialogue, rune.payload.partial_output ?? '', true)
   }
   if (rune.call_id !== undefined) tellCall(dialogue, rune.call_id, rune)
 }
@@ -102,15 +98,11 @@ function asked(dialogue: Dialogue, input: Json): void {
   messages.push({ role: 'user', content: brief === null ? input : `${text}\n\n${brief}` })
 }
 
-function called(
-  dialogue: Dialogue,
-  { text, provider_state, provider_model }: Payload<'turn.tool_calls_received'>,
-): void {
+function called(dialogue: Dialogue, payload: Payload<'turn.tool_calls_received'>): void {
+  const { text, provider_state, provider_model } = payload
   dialogue.calls = []
-  const state = provider_state !== undefined && {
-    provider_state,
-    ...(provider_model !== undefined && { provider_model }),
-  }
+  const model = provider_model !== undefined && { provider_model }
+  const state = provider_state !== undefined && { provider_state, ...model }
   dialogue.messages.push({ role: 'assistant', text, calls: dialogue.calls, ...state })
 }
 
@@ -124,17 +116,13 @@ function tellCall(dialogue: Dialogue, call_id: string, rune: Draft): void {
   switch (rune.kind) {
     case 'tool.call': {
       const { tool_name, arguments: args } = rune.payload
-      dialogue.open.set(call_id, { tool: rune, contract: null, result: null, reason: null, position: null })
+      dialogue.open.set(call_id, { ...unheard, tool: rune })
       dialogue.calls.push({ call_id, name: tool_name, arguments: args })
       return
     }
     case 'contract.opened':
-      if (call !== undefined) {
-        call.contract = [rune]
-        return
-      }
-      dialogue.open.set(call_id, { tool: null, contract: [rune], result: null, reason: null, position: null })
-      dialogue.calls.push({ call_id, ...askedFor(rune) })
+      if (call === undefined) dialogue.calls.push({ call_id, ...askedFor(rune) })
+      dialogue.open.set(call_id, Object.assign(call ?? { ...unheard }, { contract: [rune] }))
       return
     case 'contract.moved':
       call?.contract?.push(rune)

@@ -5,13 +5,8 @@ import type { Rune } from '../runes/rune.ts'
 import { type FcmpData, type FcmpEvent, type FcmpType, fcmpVersion, type InputKind } from '../wire/fcmp.ts'
 import { notPublic, visible } from './visible.ts'
 
-/** Makes the events of one run, rune by rune. */
-interface Fcmp {
-  /** The events that a rune gives rise to. Runes of other runs give rise to none. */
-  fold(rune: Rune): readonly FcmpEvent[]
-}
-
 type Question = Payload<'interaction.opened'>
+type Closing = 'interaction.reply.accepted' | 'interaction.auto_decide.timeout' | 'interaction.closed'
 
 // biome-ignore format: tables are audited by eye, so their columns line up
 const inputKinds: { readonly [K in Question['interaction_kind']]: InputKind } = {
@@ -41,7 +36,7 @@ export function fcmpStream(runes: Iterable<Rune>, run_id: string): readonly Fcmp
  * that ends the question, or at the latest when the run ends. Of a run that is not public it has the moves, without
  * content.
  */
-export function createFcmp(run_id: string): Fcmp {
+export function createFcmp(run_id: string) {
   /** Contracts whose call is under way. */
   const atWork = new Set<string>()
   const open = new Map<string, Question>()
@@ -75,10 +70,10 @@ export function createFcmp(run_id: string): Fcmp {
   }
 
   /** A question ends. One that the stream did not open is not closed in it either. */
-  function close(rune: Rune, closing: (interaction_id: string) => FcmpEvent): readonly FcmpEvent[] {
+  function close<T extends Closing>(rune: Rune, type: T, how: () => Omit<FcmpData<T>, 'interaction_id'>) {
     const { interaction_id = '' } = rune
     open.delete(interaction_id)
-    return asked.delete(interaction_id) ? [closing(interaction_id)] : []
+    return asked.delete(interaction_id) ? [event(rune, type, { interaction_id, ...how() } as FcmpData<T>)] : []
   }
 
   function moved(rune: Rune<'run.moved'>): readonly FcmpEvent[] {
@@ -122,18 +117,13 @@ export function createFcmp(run_id: string): Fcmp {
   /** Questions that outlive the run. The stream ends before their outcome is known. */
   function left(rune: Rune): readonly FcmpEvent[] {
     const reason = 'The run is over; the question stays in the inbox.'
-    return [...asked].map((interaction_id) =>
-      event(rune, 'interaction.closed', {
-        interaction_id,
-        resolution_mode: 'left_to_inbox',
-        reason,
-        closed_at: ts(rune),
-      }),
-    )
+    const how = { resolution_mode: 'left_to_inbox' as const, reason, closed_at: ts(rune) }
+    return [...asked].map((interaction_id) => event(rune, 'interaction.closed', { interaction_id, ...how }))
   }
 
   return {
-    fold(recorded) {
+    /** The events that a rune gives rise to. Runes of other runs give rise to none. */
+    fold(recorded: Rune): readonly FcmpEvent[] {
       if (recorded.run_id !== run_id || is_over) return []
       const rune = visible(recorded)
       // Of a question that is not public only the wait is shown: a reader of this stream may not answer it by its id.
@@ -152,42 +142,24 @@ export function createFcmp(run_id: string): Fcmp {
           return atWork.has(execution_id) ? [ask(rune, interaction_id, payload)] : []
         }
         case 'interaction.answered':
-          return close(rune, (interaction_id) =>
-            event(rune, 'interaction.reply.accepted', {
-              interaction_id,
-              resolution_mode: 'user_reply',
-              accepted_at: ts(rune),
-            }),
-          )
-        case 'interaction.expired':
-          return close(rune, (interaction_id) =>
-            event(rune, 'interaction.auto_decide.timeout', {
-              interaction_id,
-              resolution_mode: 'auto_decide_timeout',
-              policy: rune.payload.effect,
-              accepted_at: ts(rune),
-            }),
-          )
-        case 'interaction.withdrawn':
-          return close(rune, (interaction_id) =>
-            event(rune, 'interaction.closed', {
-              interaction_id,
-              resolution_mode: 'withdrawn',
-              ...ifGiven('reason', rune.payload.reason),
-              closed_at: ts(rune),
-            }),
-          )
+          return close(rune, 'interaction.reply.accepted', () => ({
+            resolution_mode: 'user_reply',
+            accepted_at: ts(rune),
+          }))
+        case 'interaction.expired': {
+          const how = { resolution_mode: 'auto_decide_timeout' as const, policy: rune.payload.effect }
+          return close(rune, 'interaction.auto_decide.timeout', () => ({ ...how, accepted_at: ts(rune) }))
+        }
+        case 'interaction.withdrawn': {
+          const how = { resolution_mode: 'withdrawn' as const, ...ifGiven('reason', rune.payload.reason) }
+          return close(rune, 'interaction.closed', () => ({ ...how, closed_at: ts(rune) }))
+        }
         case 'turn.completed':
           final = { message_id: rune.turn_id ?? run_id, ...ifGiven('text', rune.payload.final_output) }
           return []
         case 'turn.error': {
-          const { error_type, message } = rune.payload
-          return [
-            event(rune, 'diagnostic.warning', {
-              code: orElse(error_type, 'turn_error'),
-              ...ifGiven('message', message),
-            }),
-          ]
+          const code = orElse(rune.payload.error_type, 'turn_error')
+          return [event(rune, 'diagnostic.warning', { code, ...ifGiven('message', rune.payload.message) })]
         }
         case 'run.misaligned': {
           const { expected, found } = rune.payload

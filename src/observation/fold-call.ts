@@ -6,21 +6,16 @@ import type { Rune } from '../runes/rune.ts'
 import type { CallView, SessionState } from './session-state.ts'
 
 /** Calls with their contracts and interactions. */
-export function foldCall(state: SessionState, rune: Rune): void {
+export function foldCall(state: SessionState, rune: Rune) {
   switch (rune.kind) {
-    case 'tool.call':
-      state.calls.set(rune.payload.call_id, {
-        ...blankCall(rune, rune.payload.call_id, 'tool_call'),
-        name: rune.payload.tool_name,
-        arguments: rune.payload.arguments,
-        definition_sha256: rune.payload.definition_sha256,
-        is_erased: rune.redacted === true,
-        tool: toolMachine.initial,
-      })
+    case 'tool.call': {
+      const { call_id, tool_name: name, arguments: given, definition_sha256 } = rune.payload
+      const made = { name, arguments: given, definition_sha256, is_erased: rune.redacted === true }
+      state.calls.set(call_id, { ...blankCall(rune, call_id, 'tool_call'), ...made, tool: toolMachine.initial })
       return
+    }
     case 'contract.opened':
-      contractOpened(state, rune)
-      return
+      return contractOpened(state, rune)
     case 'contract.repeat_allowed':
       state.repeats.set(rune.payload.idempotency_key, rune.payload.salted_key)
       return
@@ -39,19 +34,10 @@ export function foldCall(state: SessionState, rune: Rune): void {
       return
     }
     case 'interaction.opened': {
-      const interaction_id = rune.interaction_id ?? ''
-      state.interactions.set(interaction_id, {
-        interaction_id,
-        run_id: rune.run_id ?? null,
-        call_id: rune.call_id ?? null,
-        coordination_id: rune.coordination_id ?? null,
-        goal_id: rune.goal_id ?? null,
-        task_id: rune.task_id ?? null,
-        opened_at: rune.at,
-        opened: rune.payload,
-        state: 'open',
-        answered: null,
-      })
+      const { interaction_id = '', run_id = null, call_id = null, coordination_id = null } = rune
+      const { goal_id = null, task_id = null, at: opened_at, payload: opened } = rune
+      const about = { interaction_id, run_id, call_id, coordination_id, goal_id, task_id }
+      state.interactions.set(interaction_id, { ...about, opened_at, opened, state: 'open', answered: null })
       const call = state.calls.get(rune.call_id ?? '')
       if (call !== undefined) call.interaction_id = interaction_id
       return
@@ -86,6 +72,7 @@ export function forgetCall(state: SessionState, { call_id, execution_id }: CallV
 
 function contractOpened(state: SessionState, rune: Rune<'contract.opened'>) {
   const { action_type, action_detail, action_summary, irreversible, idempotency_key, timeout_ms } = rune.payload
+  const { ends_turn = false, read_only = false, idempotent = false } = rune.payload
   const call_id = rune.call_id ?? ''
   const known = state.calls.get(call_id)
   const call: CallView = known ?? {
@@ -96,13 +83,8 @@ function contractOpened(state: SessionState, rune: Rune<'contract.opened'>) {
   call.is_erased ||= rune.redacted === true
   call.execution_id = rune.execution_id ?? null
   call.contract = 'pending'
-  call.irreversible = irreversible
-  call.ends_turn = rune.payload.ends_turn ?? false
-  call.read_only = rune.payload.read_only ?? false
-  call.idempotent = rune.payload.idempotent ?? false
-  call.idempotency_key = idempotency_key
-  call.timeout_ms = timeout_ms
-  call.action_summary = action_summary
+  const declared = { irreversible, ends_turn, read_only, idempotent, idempotency_key, timeout_ms, action_summary }
+  Object.assign(call, declared satisfies Partial<CallView>)
   if (known === undefined) state.calls.set(call_id, call)
 }
 

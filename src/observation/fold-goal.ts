@@ -6,7 +6,7 @@ import type { Finding, GoalView, PlannedTask, TaskView } from './goal-state.ts'
 import type { SessionState } from './session-state.ts'
 
 /** Goals and their tasks: what is planned, who works on it, what it waits for. */
-export function foldGoal(state: SessionState, rune: Rune): void {
+export function foldGoal(state: SessionState, rune: Rune) {
   if (rune.kind === 'plan.goal_received') received(state, rune)
   else if (state.goals.size === 0) return
   else if (rune.kind === 'tool.result') evidenceFound(state, rune)
@@ -29,8 +29,7 @@ function foldGoalRune(goal: GoalView, rune: Rune) {
       return
     }
     case 'plan.updated':
-      updated(goal, rune)
-      return
+      return updated(goal, rune)
     case 'plan.critique': {
       const { plan_id, findings } = rune.payload
       goal.critiques.push({ plan_id, findings: findings as Finding[] })

@@ -4,77 +4,62 @@ import type { TurnState } from '../machines/turn.ts'
 import type { Rune } from '../runes/rune.ts'
 import { forgetCall } from './fold-call.ts'
 import { positionOf } from './graph-state.ts'
-import type { RunView, SessionState, TurnView } from './session-state.ts'
+import type { AgentView, BudgetSpent, RunView, SessionState, TurnView, Used } from './session-state.ts'
 
 /** Runs and turns: who works on what, what was asked of whom. */
-export function foldRun(state: SessionState, rune: Rune): void {
+export function foldRun(state: SessionState, rune: Rune) {
   const run = rune.run_id === undefined ? undefined : state.runs.get(rune.run_id)
   switch (rune.kind) {
     case 'run.submitted':
-      submitted(state, rune)
-      return
+      return submitted(state, rune)
     case 'run.moved':
-      if (run !== undefined) moved(state, run, rune)
-      return
+      return run && moved(state, run, rune)
     case 'run.requested':
-      if (run !== undefined) requested(run, rune)
-      return
+      return run && requested(run, rune)
     case 'turn.started':
-      started(state, rune, run)
-      return
+      return started(state, rune, run)
     case 'turn.tool_calls_received': {
       const turn = state.turns.get(rune.turn_id ?? '')
       if (turn === undefined || run === undefined) return
       turn.state = rune.to as TurnState
       turn.round = rune.payload.round
       turn.call_ids = rune.payload.call_ids
-      progressed(state, run)
-      return
+      return progressed(state, run)
     }
     case 'turn.tools_finished': {
       const turn = state.turns.get(rune.turn_id ?? '')
       if (turn === undefined) return
       turn.state = rune.to as TurnState
-      forgetCalls(state, turn)
-      return
+      return forgetCalls(state, turn)
     }
     case 'turn.completed':
       if (run !== undefined) progressed(state, run)
-      ended(state, rune, run)
-      return
+      return ended(state, rune, run)
     case 'turn.interrupted':
-      ended(state, rune, run)
-      return
+      return ended(state, rune, run)
     case 'turn.error':
       // A worker that was lost says nothing about the agent and its model.
       if (rune.actor !== 'recovery') {
         state.turn_errors_in_a_row += 1
         if (run !== undefined) run.tries += 1
       }
-      ended(state, rune, run)
-      return
+      return ended(state, rune, run)
     case 'tool.result':
     case 'interaction.answered':
       if (run !== undefined && !isTerminal(runMachine, run.status)) run.requeues_without_progress = 0
-      return
   }
 }
 
 function submitted(state: SessionState, rune: Rune<'run.submitted'>) {
   const { run_id = '', agent_id = '', payload, event_id, visibility, at } = rune
-  const { agent, input, mode, interactive_require_user_reply, budget, parent_call_id, allowed_tools = null } = payload
-  const { parent_run_id = null } = payload
+  const { interactive_require_user_reply: strict, parent_run_id = null, allowed_tools = null, ...asked } = payload
   const run: RunView = {
     run_id,
     agent_id,
-    agent,
-    input,
-    mode,
-    strict: interactive_require_user_reply,
-    budget,
-    used: { tokens: 0, tool_calls: 0, wall_time_ms: 0 },
+    ...asked,
+    strict,
+    used: nothingUsed(),
     clock_at: at,
-    parent_call_id,
     parent_run_id,
     allowed_tools,
     submitted_event_id: event_id,
@@ -98,7 +83,7 @@ function submitted(state: SessionState, rune: Rune<'run.submitted'>) {
     message: null,
   }
   const worker = state.agents.get(agent_id)
-  if (worker !== undefined && parent_call_id !== null) worker.parent_call_id = parent_call_id
+  if (worker !== undefined && run.parent_call_id !== null) worker.parent_call_id = run.parent_call_id
   state.runs.set(run_id, run)
   state.openRuns.set(run_id, run)
 }
@@ -185,4 +170,76 @@ function progressed(state: SessionState, run: RunView) {
   run.tries = 0
   run.is_input_erased = false
   state.turn_errors_in_a_row = 0
+}
+
+/** What has been used before anything began. */
+export function nothingUsed(): Used {
+  return { tokens: 0, tool_calls: 0, wall_time_ms: 0 }
+}
+
+/**
+ * What a rune shows to have been spent. It is taken in before the rune moves its run, since time counts by where the
+ * run was. What a sub-agent spends, its parents spend too.
+ */
+export function foldSpending(state: SessionState, rune: Rune) {
+  const run = rune.run_id === undefined ? undefined : state.runs.get(rune.run_id)
+  if (run !== undefined && !isTerminal(runMachine, run.status)) spendTime(state, rune, run)
+  switch (rune.kind) {
+    case 'tool.call':
+      return spend(state, rune, run, { tokens: 0, tool_calls: 1 })
+    case 'turn.tool_calls_received':
+    case 'turn.completed':
+    case 'turn.interrupted':
+    case 'turn.error': {
+      const { usage } = rune.payload
+      const tokens = usage === undefined ? 0 : usage.input_tokens + usage.output_tokens
+      const cost_usd = usage?.cost_usd ?? 0
+      if (tokens > 0 || cost_usd > 0) spend(state, rune, run, { tokens, tool_calls: 0, cost_usd })
+    }
+  }
+}
+
+/**
+ * Every run has a clock of its own, which the runes of its sub-agents drive as well. It stands still while the run
+ * waits: for a worker, for a person, for a sub-agent that waits for one, or for a process that is no more.
+ */
+function spendTime(state: SessionState, rune: Rune, run: RunView) {
+  const is_worked_on = run.status === 'running' && rune.actor !== 'recovery'
+  for (let at: RunView | undefined = run; at !== undefined; at = parentRun(state, at)) {
+    const ms = rune.at - at.clock_at
+    at.clock_at = rune.at
+    if (!is_worked_on || at.status !== 'running' || ms <= 0) continue
+    at.used.wall_time_ms += ms
+    const agent = state.agents.get(at.agent_id)
+    if (agent !== undefined) agent.used.wall_time_ms += ms
+    if (at.parent_call_id === null) state.used.wall_time_ms += ms
+  }
+}
+
+function spend(state: SessionState, rune: Rune, run: RunView | undefined, amount: Omit<Used, 'wall_time_ms'>) {
+  const add = (used: Used) => {
+    used.tokens += amount.tokens
+    used.tool_calls += amount.tool_calls
+    if (amount.cost_usd) used.cost_usd = (used.cost_usd ?? 0) + amount.cost_usd
+  }
+  add(state.used)
+  let agent: AgentView | undefined = state.agents.get(rune.agent_id ?? '')
+  for (; agent !== undefined; agent = state.agents.get(agent.parent_id ?? '')) add(agent.used)
+  for (let at = run; at !== undefined; at = parentRun(state, at)) add(at.used)
+}
+
+/** The run that handed its task to this one. */
+export function parentRun(state: SessionState, { parent_call_id }: RunView): RunView | undefined {
+  return parent_call_id === null ? undefined : state.runs.get(state.calls.get(parent_call_id)?.run_id ?? '')
+}
+
+/** Whose budget is used up, and by what: the one sentence for agents, runs, sessions and goals. */
+export function saySpent(whose: string, { limit, used, allowed, needed = 0 }: BudgetSpent): string {
+  const what = {
+    tokens: `${used} of ${allowed} tokens`,
+    tool_calls: `${used} of ${allowed} tool calls are made, and the next step needs ${needed} more`,
+    cost_usd: `${used} of ${allowed} US dollars`,
+    wall_time_ms: `${used} of ${allowed} ms`,
+  }
+  return `${whose} has used up its budget: ${what[limit]}.`
 }

@@ -4,14 +4,12 @@ import type { Machine } from '../kernel/machine.ts'
 import { type MachineName, machineNamed } from '../machines/all.ts'
 import { carriedMoves } from '../runes/carried-moves.ts'
 import type { Rune } from '../runes/rune.ts'
-import { consequenceLabels } from './contract.ts'
+import { consequenceLabels, howDecided } from './contract.ts'
 import { foldDialogue, newDialogue } from './dialogue.ts'
 import { foldCall } from './fold-call.ts'
 import { foldGoal } from './fold-goal.ts'
-import { foldRun } from './fold-run.ts'
-import { foldSpending } from './fold-spending.ts'
-import { howDecided } from './render-consequence.ts'
-import type { AgentView, SessionState, Used } from './session-state.ts'
+import { foldRun, foldSpending, nothingUsed } from './fold-run.ts'
+import type { AgentView, SessionState } from './session-state.ts'
 
 /** A session before its first rune. */
 export function newSessionState(session_id: string): SessionState {
@@ -36,11 +34,6 @@ export function newSessionState(session_id: string): SessionState {
   }
 }
 
-/** What has been used before anything began. */
-function nothingUsed(): Used {
-  return { tokens: 0, tool_calls: 0, wall_time_ms: 0 }
-}
-
 /**
  * Takes one rune in. The state is changed in place, since a worker folds its own session once and then rune by rune: a
  * step costs the same at the ten thousandth as at the tenth.
@@ -54,13 +47,9 @@ export function foldSession(state: SessionState, rune: Rune): void {
       break
     case 'agent.spawning': {
       const { agent_id, agent, role, parent_id, budget } = rune.payload
+      const declared = { agent_id, agent, role, parent_id, budget, parent_call_id: null }
       const spawned: AgentView = {
-        agent_id,
-        agent,
-        role,
-        parent_id,
-        parent_call_id: null,
-        budget,
+        ...declared,
         used: nothingUsed(),
         turn_id: null,
         dialogue: newDialogue(),
@@ -76,10 +65,7 @@ export function foldSession(state: SessionState, rune: Rune): void {
       state.openAgents.delete(rune.payload.agent_id)
       break
     case 'session.suspended':
-      state.suspension = {
-        by: rune.trigger === 'budget_exhausted' ? 'budget' : 'errors',
-        reason: rune.payload.reason,
-      }
+      state.suspension = { by: rune.trigger === 'budget_exhausted' ? 'budget' : 'errors', reason: rune.payload.reason }
       break
     case 'session.closing':
       state.suspension = null

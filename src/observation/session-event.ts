@@ -57,14 +57,8 @@ function textEvents(
   return content === '' ? [] : [{ type: 'text', payload: { turn_id, ...more, content } }]
 }
 
-function status({
-  machine = '',
-  subject_id = '',
-  from = null,
-  to = '',
-  trigger = null,
-  session_id,
-}: Rune): SessionEvent {
+function status(rune: Rune): SessionEvent {
+  const { machine = '', subject_id = '', from = null, to = '', trigger = null, session_id } = rune
   return { type: 'status', payload: { machine, subject_id, from, status: to, trigger, session_id } }
 }
 

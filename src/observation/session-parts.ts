@@ -1,4 +1,3 @@
-import type { Json } from '../kernel/json.ts'
 import { isTerminal } from '../kernel/machine.ts'
 import { type AgentState, agentMachine } from '../machines/agent.ts'
 import { runMachine } from '../machines/run.ts'
@@ -70,15 +69,11 @@ function completeParts(messages: readonly Message[], open: readonly { position: 
   return (first - (first % partSize)) / partSize
 }
 
-/** A session state that was read back from its parts. */
-interface FromParts {
-  readonly state: SessionState
-  /** The hash of the last rune that is in it: the log must have that rune, or this is of another log. */
-  readonly hash: string
-}
-
-/** Undefined if it was written by another version or parts of it are missing. */
-export function fromParts(session_id: string, parts: ReadonlyMap<string, string>): FromParts | undefined {
+/**
+ * A session state that was read back from its parts, and the hash of the last rune in it: the log must have that rune,
+ * or the state is of another log. Undefined if it was written by another version or parts of it are missing.
+ */
+export function fromParts(session_id: string, parts: ReadonlyMap<string, string>) {
   const text = parts.get('head')
   if (text === undefined) return undefined
   const head = JSON.parse(text) as Head
@@ -118,26 +113,20 @@ export function fromParts(session_id: string, parts: ReadonlyMap<string, string>
   for (const [key, salted] of head.repeats) state.repeats.set(key, salted)
   for (const goal of head.goals) state.goals.set(goal.goal_id, goal)
   const { event_id, config, root_agent_id, turn_errors_in_a_row, suspension, used } = head
-  return {
-    state: Object.assign(state, { event_id, config, root_agent_id, turn_errors_in_a_row, suspension, used }),
-    hash: head.hash,
-  }
+  Object.assign(state, { event_id, config, root_agent_id, turn_errors_in_a_row, suspension, used })
+  return { state, hash: head.hash }
 }
 
 type Values<K extends keyof SessionState> = SessionState[K] extends Map<string, infer V> ? V : never
 type Agent = Values<'agents'>
 type Open = Agent['dialogue']['open'] extends Map<string, infer V> ? V : never
 
-interface Head {
+type Plain = 'session_id' | 'event_id' | 'config' | 'root_agent_id' | 'turn_errors_in_a_row' | 'suspension' | 'used'
+type Listed = 'turns' | 'calls' | 'interactions' | 'goals'
+
+interface Head extends Pick<SessionState, Plain>, Readonly<{ [K in Listed]: Values<K>[] }> {
   readonly fold_version: number
   readonly hash: string
-  readonly session_id: string
-  readonly event_id: number
-  readonly config: Readonly<Record<string, Json>>
-  readonly root_agent_id: string
-  readonly turn_errors_in_a_row: number
-  readonly suspension: SessionState['suspension']
-  readonly used: SessionState['used']
   readonly subjects: [string, Values<'subjects'>][]
   readonly agents: (Omit<Agent, 'dialogue'> & {
     readonly dialogue: {
@@ -150,9 +139,5 @@ interface Head {
   readonly runs: RunView[]
   /** The names of the parts that hold the others. */
   readonly run_parts: readonly string[]
-  readonly turns: Values<'turns'>[]
-  readonly calls: Values<'calls'>[]
-  readonly interactions: Values<'interactions'>[]
   readonly repeats: [string, string][]
-  readonly goals: Values<'goals'>[]
 }

@@ -19,8 +19,8 @@ export interface SessionState {
   readonly session_id: string
   /** The last rune that was folded in. */
   event_id: number
-  /** Every subject that is not over, and the runs, agents and the session even then. */
-  readonly subjects: Map<string, SubjectState>
+  /** Every subject that is not over, and the runs, agents and the session even then. `version`: how often it moved. */
+  readonly subjects: Map<string, { readonly machine: MachineName; state: string; version: number }>
   readonly agents: Map<string, AgentView>
   /** Those of them that are not over. */
   readonly openAgents: Map<string, AgentView>
@@ -36,23 +36,9 @@ export interface SessionState {
   config: Readonly<Record<string, Json>>
   root_agent_id: string
   turn_errors_in_a_row: number
-  /** What suspended the session; null while it is not suspended. */
-  suspension: Suspension | null
+  /** A budget is raised to bring the session back; errors are reset after someone has looked. Null: not suspended. */
+  suspension: { readonly by: 'budget' | 'errors'; readonly reason: string } | null
   used: Used
-}
-
-/** What suspended a session, and why. */
-interface Suspension {
-  /** A budget is raised to bring the session back; errors are reset after someone has looked at them. */
-  readonly by: 'budget' | 'errors'
-  readonly reason: string
-}
-
-/** Where a subject is, and how often it has moved. */
-interface SubjectState {
-  readonly machine: MachineName
-  state: string
-  version: number
 }
 
 /** What was spent, in the units of a budget. Time counts while a worker holds a run, not while it waits for a person. */
@@ -174,26 +160,17 @@ export interface CallView {
   readonly evidence: Evidence[]
 }
 
+/** What asks a question: a call of a run, a plan, or a task of a goal. */
+type Asker = 'run_id' | 'call_id' | 'coordination_id' | 'goal_id' | 'task_id'
+
 /** A question as folded. */
-export interface InteractionView {
+export interface InteractionView extends Readonly<Record<Asker, string | null>> {
   readonly interaction_id: string
-  readonly run_id: string | null
-  readonly call_id: string | null
-  /** What asked, where no run did. */
-  readonly coordination_id: string | null
-  readonly goal_id: string | null
-  readonly task_id: string | null
   readonly opened_at: number
   readonly opened: Payload<'interaction.opened'>
   state: InteractionState
   answered: Payload<'interaction.answered'> | null
 }
 
-/** The limit of a budget that ended something, in numbers. */
-export interface BudgetSpent {
-  readonly limit: 'tokens' | 'tool_calls' | 'cost_usd' | 'wall_time_ms'
-  readonly used: number
-  readonly allowed: number
-  /** How many calls the next step needs, where it would go over the limit. */
-  readonly needed?: number
-}
+/** The limit of a budget that ended something, in numbers; `needed`: how many calls the next step needs over it. */
+export type BudgetSpent = Readonly<NonNullable<Payload<'run.moved'>['budget_spent']>>

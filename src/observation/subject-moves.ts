@@ -1,7 +1,8 @@
 import type { Reading } from '../kernel/machine.ts'
-import { type MachineName, machineNamed } from '../machines/all.ts'
+import { declaredState, type MachineName, machineNamed } from '../machines/all.ts'
 import { carriedMoves } from '../runes/carried-moves.ts'
 import type { Rune } from '../runes/rune.ts'
+import type { SubjectCard } from '../wire/machine.ts'
 
 /** One move of one subject, recorded by its own machine or carried by another. An opening has no `from` and no `trigger`. */
 export interface SubjectMove {
@@ -71,4 +72,36 @@ export interface SubjectAt {
   readonly since: number
   /** The rune that brought it there. */
   readonly event_id: number
+}
+
+/** Outermost first: what stands earlier contains what stands later. Every list of subjects has this order. */
+const depths = ['session', 'goal', 'coordination', 'task', 'agent', 'run', 'turn', 'tool', 'contract', 'interaction']
+
+/** Where a subject is, what may become of it, and what may not and why. */
+export function subjectCard(subject: SubjectAt): SubjectCard {
+  const machine = machineNamed(subject.machine)
+  const { state } = subject
+  return {
+    ...subject,
+    meaning: declaredState(subject.machine, state)?.meaning ?? '',
+    allowed: (machine?.transitions ?? []).flatMap(({ from, on, to, when = [] }) =>
+      from === state ? [{ trigger: on, to, needs: [...when] }] : [],
+    ),
+    forbidden: (machine?.forbidden ?? []).flatMap(({ from, to, because }) => (from === state ? [{ to, because }] : [])),
+  }
+}
+
+/** Subjects outermost first; of one machine, in the order in which they appeared. */
+export function outermostFirst<T extends { readonly machine: string }>(subjects: Iterable<T>): readonly T[] {
+  return [...subjects].sort((a, b) => depths.indexOf(a.machine) - depths.indexOf(b.machine))
+}
+
+/**
+ * Whether a subject belongs to the spine of its session: it has not ended, and it is no engine at rest between turns.
+ * The session itself stays, also when it is over.
+ */
+export function isOnSpine({ machine, state }: { readonly machine: string; readonly state: string }): boolean {
+  if (machine === 'session') return true
+  const { terminal, stable } = declaredState(machine, state) ?? {}
+  return !terminal && !(machineNamed(machine)?.endless !== undefined && stable)
 }

@@ -8,17 +8,8 @@ export const notPublic = '(not public)'
 const kept: ReadonlySet<string> = new Set([
   ...['agent', 'role', 'model', 'tools', 'mode', 'interactive_require_user_reply', 'budget', 'allowed_tools', 'worker'],
   ...['epoch', 'attempt', 'round', 'usage', 'finish', 'retryable', 'retry_in_ms', 'channel', 'offset', 'stream'],
-  ...[
-    'error_code',
-    'error_type',
-    'error_kind',
-    'budget_of',
-    'budget_spent',
-    'status',
-    'duration_ms',
-    'expected',
-    'found',
-  ],
+  ...['error_code', 'error_type', 'error_kind', 'budget_of', 'budget_spent'],
+  ...['status', 'duration_ms', 'expected', 'found'],
   ...['interaction_kind', 'deadline', 'on_silence', 'effect'],
   ...['action_type', 'irreversible', 'idempotency_key', 'key_scope', 'timeout_ms', 'tool_name', 'definition_sha256'],
 ])
@@ -51,19 +42,10 @@ function isKept(kind: string, name: string): boolean {
 function blank(name: string, value: Json | undefined): Json | undefined {
   if (contents.has(name) || value === null) return null
   if (Array.isArray(value)) return []
-  switch (typeof value) {
-    case 'string':
-      return notPublic
-    case 'number':
-      return 0
-    case 'boolean':
-      return false
-    case 'object':
-      return {}
-    default:
-      return undefined
-  }
+  return blanks[typeof value]
 }
+
+const blanks: Readonly<Record<string, Json>> = { string: notPublic, number: 0, boolean: false, object: {} }
 
 /**
  * Whether a rune itself may be shown. One of a contract follows how that was opened; a question about a contract

@@ -10,17 +10,8 @@ import { type ContractHistory, type GrowingHistories, outcomeIsUnknown, snapshot
 import { elapsed, span } from './durations.ts'
 import { movesIn, type SubjectAt, type SubjectMove } from './subject-moves.ts'
 
-/**
- * What a session is doing and what it is waiting for, on one line. What a state means is said in the words of its
- * declaration. It grows with the session: each rune is told once, and a line costs what is open, not what has been.
- */
-export interface Lines {
-  fold(rune: Rune): void
-  /** Where every subject is, by id, in the order in which they appeared. */
-  readonly subjects: ReadonlyMap<string, SubjectAt>
-  sessionLine(now: number): string
-  runLine(run_id: string, now: number): string
-}
+/** The lines of one session. */
+export type Lines = ReturnType<typeof createLines>
 
 /** What a session with these runes is doing at `now`. */
 export function sessionLine(runes: readonly Rune[], now: number): string {
@@ -32,14 +23,17 @@ export function runLine(runes: readonly Rune[], run_id: string, now: number): st
   return linesOf(runes).runLine(run_id, now)
 }
 
-function linesOf(runes: readonly Rune[]): Lines {
+function linesOf(runes: readonly Rune[]) {
   const lines = createLines()
   for (const rune of runes) lines.fold(rune)
   return lines
 }
 
-/** Lines of a session before its first rune. */
-export function createLines(): Lines {
+/**
+ * What a session is doing and what it is waiting for, on one line. What a state means is said in the words of its
+ * declaration. It grows with the session: each rune is told once, and a line costs what is open, not what has been.
+ */
+export function createLines() {
   const states = new Map<string, string>()
   const subjects = new Map<string, SubjectAt>()
   const histories: GrowingHistories = new Map()
@@ -104,31 +98,28 @@ export function createLines(): Lines {
   function activity(run_id: string, now: number): readonly string[] {
     const own = [...acting].filter(ofRun(run_id)).map((id) => snapshot(histories.get(id) as ContractHistory, now))
     if (own.length > 0)
-      return own.map(
-        ({ action_summary, duration_in_state_ms }) =>
-          `${action_summary} has been running for ${span(duration_in_state_ms)}.`,
-      )
+      return own.map((at) => `${at.action_summary} has been running for ${span(at.duration_in_state_ms)}.`)
     const turn = subjects.get(lastTurn.get(run_id) ?? '')
     return turn === undefined ? [] : [flagsOf(turn).meaning ?? '']
+  }
+
+  function detailsOf(run: SubjectAt, now: number): readonly string[] {
+    const { terminal, resumable, stable } = flagsOf(run)
+    if (terminal) return ending(run.subject_id)
+    if (resumable) return questions(now, run.subject_id)
+    return stable ? obstacle() : activity(run.subject_id, now)
   }
 
   function runLineOf(run_id: string, now: number): string {
     const run = subjects.get(run_id)
     if (run === undefined) return 'There is no such run.'
-    const { terminal, resumable, stable } = flagsOf(run)
-    const details = terminal
-      ? ending(run_id)
-      : resumable
-        ? questions(now, run_id)
-        : stable
-          ? obstacle()
-          : activity(run_id, now)
-    return join([stateLine(run, now), ...details, ...unknowns(run_id)])
+    return join([stateLine(run, now), ...detailsOf(run, now), ...unknowns(run_id)])
   }
 
   return {
-    subjects,
-    fold(rune) {
+    /** Where every subject is, by id, in the order in which they appeared. */
+    subjects: subjects as ReadonlyMap<string, SubjectAt>,
+    fold(rune: Rune) {
       const { run_id, execution_id } = rune
       if (rune.kind === 'interaction.opened' && rune.interaction_id !== undefined)
         openQuestions.set(rune.interaction_id, rune)
@@ -139,7 +130,7 @@ export function createLines(): Lines {
       if (rune.kind === 'run.moved') lastMove.set(run_id, rune)
       if (rune.machine === turnMachine.name && rune.subject_id !== undefined) lastTurn.set(run_id, rune.subject_id)
     },
-    sessionLine(now) {
+    sessionLine(now: number) {
       const at = subjects.get(session ?? '')
       if (at === undefined) return 'There is no such session.'
       const open = [...openRuns].flatMap((run_id) => subjects.get(run_id) ?? [])
@@ -195,12 +186,8 @@ interface SessionRow {
 /** The line of a session from its row alone: the same sentences, without what only the log knows. */
 export function rowLine(row: SessionRow, now: number): string {
   const { session_id, state, since, waiting, failure } = row
-  const open = row.open_runs.map((run) => ({
-    machine: runMachine.name,
-    subject_id: run.run_id,
-    state: run.status,
-    since: run.since,
-  }))
+  const machine = runMachine.name
+  const open = row.open_runs.map((run) => ({ machine, subject_id: run.run_id, state: run.status, since: run.since }))
   const asked = waiting.map((question) => questionLine(question, now))
   const [first] = open
   if (first !== undefined && open.length === 1) {

@@ -1,6 +1,10 @@
 import { expect } from 'vitest'
-import { consequenceView, contractHistories, transitionRecords } from '../../src/observation/contract.ts'
-import { renderConsequence } from '../../src/observation/render-consequence.ts'
+import {
+  consequenceView,
+  contractHistories,
+  renderConsequence,
+  transitionRecords,
+} from '../../src/observation/contract.ts'
 import { ask, call, say } from '../../src/runtime/scripted-model.ts'
 import { DidNotHappen } from '../../src/runtime/tools/tool.ts'
 import { scenario } from '../support/scenario.ts'

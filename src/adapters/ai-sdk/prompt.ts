@@ -1,6 +1,6 @@
 import type { Json } from '../../kernel/json.ts'
+import { renderConsequence } from '../../observation/contract.ts'
 import type { Message, ModelCall } from '../../observation/dialogue.ts'
-import { renderConsequence } from '../../observation/render-consequence.ts'
 import { type ModelRequest, quoted, untrustedNotice } from '../../runtime/model.ts'
 import type { ConsequenceLabel, ConsequenceView } from '../../wire/contract.ts'
 import type { CallPart, PromptMessage, ResultPart, WireNames } from './provider-shapes.ts'

@@ -1,4 +1,4 @@
-import { parentRun, saySpent } from '../../observation/fold-spending.ts'
+import { parentRun, saySpent } from '../../observation/fold-run.ts'
 import type { AgentView, Budget, BudgetSpent, CallView, SessionState, Used } from '../../observation/session-state.ts'
 import type { Evidence } from '../../runes/kinds/call.ts'
 import type { Payload } from '../../runes/kinds.ts'

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
-import { subjectCard } from '../../observation/spine.ts'
-import { movesIn, type SubjectAt, type SubjectMove } from '../../observation/subject-moves.ts'
+import { movesIn, type SubjectAt, type SubjectMove, subjectCard } from '../../observation/subject-moves.ts'
 import { isShown } from '../../observation/visible.ts'
 import { inSlices, othersTurn, sliceRunes } from '../../runelog/slices.ts'
 import { kinds } from '../../runes/kinds.ts'
