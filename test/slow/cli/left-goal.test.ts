@@ -36,8 +36,8 @@ test(titled, async () => {
 import { createStatewright } from 'statewright'
 import config from './statewright.config.ts'
 const sw = await createStatewright(config)
-const { goal_id } = await sw.goals.start({ goal: 'Pay', auto: true, plan: ${JSON.stringify(plan)} })
-console.log(goal_id)
+const { goalId } = await sw.goals.start({ goal: 'Pay', auto: true, plan: ${JSON.stringify(plan)} })
+console.log(goalId)
 `
   writeFileSync(program, importable(paying))
   const { signal, stdout } = spawnSync(process.execPath, [program], { encoding: 'utf8', timeout: 60_000 })

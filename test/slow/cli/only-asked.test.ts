@@ -101,7 +101,7 @@ test('working commands: a run whose agent is not configured here is refused, and
 
 test('working commands: a run in the queue gets what it needs, the run before it and its tasks, and nothing else', async () => {
   const project = teamIn()
-  const inFirst = { session_id: 'first' }
+  const inFirst = { sessionId: 'first' }
   const [ahead, asked, behind, beside] = await queue(
     project,
     hello,

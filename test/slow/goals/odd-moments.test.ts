@@ -121,7 +121,7 @@ describe('the same thing again', () => {
   test('a goal that is set several times at once with one key is one goal', async () => {
     world = await createWorld({ agents: { worker: worker() }, plans, secrets: { word: 'hush-hush' } })
     const { sessionId } = await world.sw.sessions.create({ agent: 'worker' })
-    for (const where of [{}, { session_id: sessionId }]) {
+    for (const where of [{}, { sessionId }]) {
       const set = (id: string) =>
         world.sw.goals.start({
           goal: 'Say hush-hush',

@@ -264,7 +264,7 @@ test('what is frozen is signed with the configured key, and written to a folder 
 describe('who submits', () => {
   test('the same submission under the same id is the same coordination; another one is refused', async () => {
     world = await planWorld()
-    const mine = { ...inputOf(), coordination_id: 'coord_mine' }
+    const mine = { ...inputOf(), coordinationId: 'coord_mine' }
     const both = await Promise.all([world.sw.plans.submit(mine), world.sw.plans.submit(mine)])
     expect(both.map(({ coordination_id, state }) => [coordination_id, state])).toEqual([
       ['coord_mine', 'DONE'],
@@ -282,7 +282,7 @@ describe('who submits', () => {
     const { facts } = inputOf()
     const unsealed = exampleIntent({ title: 'Say hush-hush' })
     const intent = { ...unsealed, audit: { ...(unsealed.audit as object), checksum: '' } }
-    const mine = { intent, facts, coordination_id: 'coord_mine' }
+    const mine = { intent, facts, coordinationId: 'coord_mine' }
     const first = await world.sw.plans.submit(mine)
     // What is sealed as it is taken in is sealed without its secrets.
     expect(first).toMatchObject({ state: 'DONE', input: { intent: { title: 'Say [secret:word]' } } })

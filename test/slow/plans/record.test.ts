@@ -99,7 +99,7 @@ test('two processes work on the same plan and write one history', async () => {
   const warn = () => {}
   const open = () => createStatewright({ store: { ...disk, isExclusive: false }, agents: { bystander }, warn })
   const [one, two] = [await open(), await open()]
-  const mine = { ...asking(whereTo), coordination_id: 'coord_1' }
+  const mine = { ...asking(whereTo), coordinationId: 'coord_1' }
   const [view] = await Promise.all([one.plans.submit(mine), two.plans.submit(mine)])
   const interaction_id = view.waits_for?.interaction_id ?? ''
   const choose = (target: string) => ({ reply: packFor(view.waits_for?.question_pack, { target }), repliedBy: target })
