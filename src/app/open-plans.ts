@@ -68,7 +68,7 @@ export function openPlans(
     const message = 'none is configured; name a folder as plans.registry, or submit the plan with a registry.'
     throw faults.registry_refused({ registry: 'of plans', problems: [{ message }] })
   }
-  const { beside, resumeAll, idle, stop, ...plans } = createPlans({
+  const { autonomy, resumeAll, idle, stop, ...plans } = createPlans({
     ...ports,
     policy,
     rules: loadRules,
@@ -83,7 +83,7 @@ export function openPlans(
       await writePlan(folder, withJournal(files, [submitted_at, ...moves.map(({ at }) => at)]))
     },
   }
-  return { plans: of_store, registry: registryNow, conditions: loadConditions, beside, resumeAll, idle, stop }
+  return { plans: of_store, registry: registryNow, conditions: loadConditions, autonomy, resumeAll, idle, stop }
 }
 
 /**

@@ -33,7 +33,7 @@ import { type Warn, warnOnStderr } from './warnings.ts'
 export interface Store {
   readonly runelog: Runelog
   readonly blobs: Blobs
-  readonly checkpoints: FoldCache
+  readonly foldCache: FoldCache
   readonly redactor: Redactor
   /** No other process writes to the store while it is open here. */
   readonly isExclusive: boolean
@@ -83,7 +83,7 @@ export async function openStore(url: string, how: StoreOptions = {}): Promise<St
     return {
       runelog: openMemoryRunelog(ports, { ...options, eraseBlobs: blobs.erase }),
       blobs,
-      checkpoints: noFoldCache,
+      foldCache: noFoldCache,
       redactor,
       isExclusive: true,
     }
@@ -94,8 +94,8 @@ export async function openStore(url: string, how: StoreOptions = {}): Promise<St
     const runelog = await openSqliteRunelog(path, ports, { ...options, eraseBlobs: blobs.erase })
     try {
       const release = claimOwnFile(path)
-      const checkpoints = openFoldCache(`${path}.cache`, ports.signer)
-      return { runelog, blobs, checkpoints, redactor, isExclusive: true, announce: runelog.announce, release }
+      const foldCache = openFoldCache(`${path}.cache`, ports.signer)
+      return { runelog, blobs, foldCache, redactor, isExclusive: true, announce: runelog.announce, release }
     } catch (error) {
       await runelog.close()
       throw error
@@ -111,7 +111,7 @@ export async function openStore(url: string, how: StoreOptions = {}): Promise<St
   return {
     ...store,
     blobs: withoutSecrets(blobs, redactor),
-    checkpoints: noFoldCache,
+    foldCache: noFoldCache,
     redactor,
     isExclusive: false,
     release: claimOwnFile(segmentsFolder()),
@@ -124,9 +124,9 @@ function segmentsFolder(): string {
 }
 
 /** Closes a store that `openStore` opened. */
-export async function closeStore({ runelog, checkpoints, shared, release }: Store): Promise<void> {
+export async function closeStore({ runelog, foldCache, shared, release }: Store): Promise<void> {
   release?.()
-  checkpoints.close()
+  foldCache.close()
   await shared?.close()
   await runelog.close()
 }
@@ -175,9 +175,9 @@ export async function openExisting(url: string, use: 'look' | 'change'): Promise
 function withoutTrace({ redact }: Runelog, cache: string, signer: ExistingStore['signer']): Runelog['redact'] {
   return async (session_id, ...asked) => {
     if (existsSync(cache)) {
-      const checkpoints = openFoldCache(cache, signer)
-      checkpoints.forget(session_id)
-      checkpoints.close()
+      const foldCache = openFoldCache(cache, signer)
+      foldCache.forget(session_id)
+      foldCache.close()
     }
     await redact(session_id, ...asked)
   }

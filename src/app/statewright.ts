@@ -147,9 +147,9 @@ async function openWith(
     typeof options.store === 'string'
       ? await openStore(options.store, { ports: storePorts, secrets: options.secrets, leaseMs, warn })
       : options.store
-  const { runelog, blobs, checkpoints, redactor, isExclusive, shared } = store
+  const { runelog, blobs, foldCache, redactor, isExclusive, shared } = store
   const member = shared?.member()
-  const { plans, registry, conditions, beside, ...lifetime } = openPlans(options.plans ?? {}, {
+  const { plans, registry, conditions, autonomy, ...lifetime } = openPlans(options.plans ?? {}, {
     engine: () => runtime.engine,
     blobs,
     sha256: storePorts.sha256,
@@ -157,16 +157,16 @@ async function openWith(
   const runtime: Runtime = createRuntime(
     {
       runelog,
-      beside: {
-        ...beside,
+      autonomy: {
+        ...autonomy,
         async takeUp(session_id) {
-          const isTaken = await beside.takeUp(session_id)
+          const isTaken = await autonomy.takeUp(session_id)
           return (await takeUp(session_id)) && isTaken
         },
         // Goals first: with a goal goes the plan that is judged for it.
         async end(session_id, reason) {
           await endAll(session_id, reason)
-          await beside.end(session_id, reason)
+          await autonomy.end(session_id, reason)
         },
       },
       isExclusive,
@@ -177,7 +177,7 @@ async function openWith(
       ids,
       sha256: storePorts.sha256,
       keepWhole: blobs.keep,
-      checkpoints,
+      foldCache,
       redactor,
       assignment,
       warn,

@@ -70,7 +70,7 @@ export async function openPlanClient(where: Where, { creates, ...asked }: PlanAs
     const { leaseMs, warn } = withDefaults(config ?? {})
     const store = await openStore(url, { secrets: knownSecrets({ ...config, store: url }), leaseMs, warn })
     const { runelog, blobs, redactor, isExclusive } = store
-    const { plans, beside, resumeAll, idle, stop } = openPlans(options, {
+    const { plans, autonomy, resumeAll, idle, stop } = openPlans(options, {
       engine: () => runtime.engine,
       ...store,
       ...hostPorts,
@@ -80,7 +80,7 @@ export async function openPlanClient(where: Where, { creates, ...asked }: PlanAs
         runelog,
         redactor,
         isExclusive,
-        beside,
+        autonomy,
         clock: systemClock,
         timers: systemTimers,
         random: systemRandom,

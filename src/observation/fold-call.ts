@@ -2,7 +2,7 @@ import type { Json } from '../kernel/json.ts'
 import { type ContractStatus, contractMachine } from '../machines/contract.ts'
 import type { InteractionState } from '../machines/interaction.ts'
 import { type ToolState, toolMachine } from '../machines/tool.ts'
-import type { Rune } from '../runes/rune.ts'
+import type { Concerns, Rune } from '../runes/rune.ts'
 import type { CallView, SessionState } from './session-state.ts'
 
 /** Calls with their contracts and interactions. */
@@ -88,7 +88,12 @@ function contractOpened(state: SessionState, rune: Rune<'contract.opened'>) {
   if (known === undefined) state.calls.set(call_id, call)
 }
 
-function blankCall(rune: Rune, call_id: string, action_type: CallView['action_type']): CallView {
+/** A call of which nothing is known but its ids and when it was made. */
+export function blankCall(
+  rune: Concerns & Pick<Rune, 'at'>,
+  call_id: string,
+  action_type: CallView['action_type'],
+): CallView {
   return {
     call_id,
     run_id: rune.run_id ?? '',

@@ -117,6 +117,17 @@ export interface GoalView {
   ended_at: number | null
 }
 
+/**
+ * Max parallel: whether a goal lets one more task of `owner` be worked on, in all and by this agent, while the agents in
+ * `busy` work on one task each.
+ */
+export function hasPlace(limits: GoalView['config'], busy: readonly (string | null)[], owner: string): boolean {
+  const allowed = (limit: Json | undefined) => (typeof limit === 'number' ? limit : Number.POSITIVE_INFINITY)
+  const own = Object(limits.per_agent) as Readonly<Record<string, Json>>
+  const alike = busy.filter((other) => other === owner).length
+  return busy.length < allowed(limits.max_parallel) && alike < allowed(own[owner])
+}
+
 /** Whether an agent works for a goal: as its head, or for that. */
 export function worksFor(
   { agents }: { readonly agents: ReadonlyMap<string, { readonly parent_id: string | null }> },

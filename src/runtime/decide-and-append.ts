@@ -5,7 +5,7 @@ import type { SessionState } from '../observation/session-state.ts'
 import type { Refused } from '../runelog/port.ts'
 import { othersTurn } from '../runelog/slices.ts'
 import type { Rune } from '../runes/rune.ts'
-import type { Batch } from './batch.ts'
+import { type Batch, createBatch } from './batch.ts'
 import type { Engine } from './engine.ts'
 
 /** What to record, given the state of a session. Without a batch there is nothing to record, and `answer` is given none. */
@@ -65,6 +65,15 @@ export async function decideAndAppend<A>(engine: Engine, session_id: string, dec
 /** The same for a command: a refusal of the log is thrown as the refusal of the command. */
 export async function attempt<A>(engine: Engine, session_id: string, decide: Decide<A>): Promise<A> {
   return accepted(await decideAndAppend(engine, session_id, decide))
+}
+
+/** As `attempt`: what `write` puts into the next batch of the session is appended. An empty batch records nothing. */
+export function change<A>(engine: Engine, session_id: string, write: (batch: Batch) => A | Promise<A>): Promise<A> {
+  return attempt(engine, session_id, async (state) => {
+    const batch = createBatch(state, engine.clock.now())
+    const answered = await write(batch)
+    return { ...(batch.runes.length > 0 && { batch }), answer: () => answered }
+  })
 }
 
 /**

@@ -6,7 +6,6 @@ import type { Runelog } from '../runelog/port.ts'
 import type { Redactor } from '../runelog/redactor.ts'
 import type { AgentDefinition } from './define-agent.ts'
 import type { Clock, Ids, Log, Random, Timers } from './ports.ts'
-import type { Preserving } from './recovery/preserving.ts'
 import type { Sessions } from './session-cache.ts'
 import type { AtWork, Leases } from './store.ts'
 import type { KeepWhole } from './tools/output.ts'
@@ -41,9 +40,11 @@ export interface Engine {
   readonly turnedAway: Set<string>
   /** Text on its way, before it is durable. It has no id and is replaced by the text of a rune. */
   readonly ephemeral: (delta: EphemeralDelta) => void
-  readonly beside: Beside
+  readonly autonomy: Autonomy
   /** Which waiting runs were there before this process, and have not been touched since. */
   readonly preserving: Preserving
+  /** Resolves when no worker of this process holds a run of the session. */
+  readonly released: (session_id: string) => Promise<void>
   /** Tells the dispatcher that a run may be taken. */
   readonly wake: (session_id: string, run_id: string) => void
   /** Gives the worker's place to others while a run only waits. Returns the way to take it back. */
@@ -61,7 +62,22 @@ export interface Engine {
   readonly closing: AbortSignal
 }
 
-/** Settings of the engine. */
+/** Recovers a session when a command first touches it: see `recovery/recover.ts`. */
+export interface Preserving {
+  /** This process has recovered the store. What has waited since before is due. */
+  begin(now: number): void
+  /** A run of this process begins to wait. */
+  parked(run_id: string): void
+  /** A run was taken: it does not wait any more. */
+  taken(run_id: string): void
+  /**
+   * A command is about to touch a session: what is due in it is recorded first. Commands that come at once wait for the
+   * same recovery. If it fails, each of them is refused, and the next one tries again.
+   */
+  touch(state: SessionState): Promise<void>
+}
+
+/** How the workers of a process behave. */
 export interface Settings {
   /** The name under which this process takes runs. */
   readonly worker: string
@@ -85,7 +101,7 @@ export interface Settings {
   readonly maxDelegations: number
 }
 
-/** Text of a model that is shown but not yet recorded. */
+/** Text on its way, before a rune has it. */
 export interface EphemeralDelta {
   readonly session_id: string
   readonly run_id: string
@@ -96,7 +112,7 @@ export interface EphemeralDelta {
   readonly text: string
 }
 
-/** The definition of an agent in a session. Refused if this process does not have it. */
+/** The definition of an agent of a session. Refused with `not_found` if this process does not have it. */
 export function definitionOf(engine: Engine, state: SessionState, agent_id: string): AgentDefinition {
   const agent = state.agents.get(agent_id)
   const definition = engine.agents.get(agent?.agent ?? '')
@@ -105,11 +121,8 @@ export function definitionOf(engine: Engine, state: SessionState, agent_id: stri
   return definition
 }
 
-/**
- * What lives in sessions beside runs and acts on answers of its own, such as
- * plans. The runtime records the answers and says that they are there.
- */
-export interface Beside {
+/** Plans and goals of a session. They act on answers of their own; the runtime records those and says that they are there. */
+export interface Autonomy {
   /** Holds the answers to a pack of questions against the questions. What comes back is what is recorded. */
   checkPack(request: Json, reply: Json): { readonly reply: Json } | { readonly problems: readonly Problem[] }
   /**
@@ -117,12 +130,12 @@ export interface Beside {
    * this process leaves before that, and others have to take it up.
    */
   takeUp(session_id: string): Promise<boolean>
-  /** The session is being closed: whatever lives in it comes to an end of its own before the log is sealed. */
+  /** The session is being closed: its plans and goals come to an end before the log is sealed. */
   end(session_id: string, reason: string): Promise<void>
 }
 
 /** For a process without plans and goals. */
-export const nothingBeside: Beside = {
+export const noAutonomy: Autonomy = {
   checkPack: () => ({
     problems: [{ pointer: '', problem: 'This process cannot take answers to a pack of questions.' }],
   }),

@@ -31,3 +31,14 @@ export interface Ids {
 
 /** A number from 0 to 1. Nothing that must not be guessed depends on it. */
 export type Random = () => number
+
+/** Resolves after `ms`, or as soon as one of the signals fires. */
+export function wait(timers: Timers, ms: number, ...signals: readonly AbortSignal[]): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const cancel = timers.after(ms, resolve)
+  for (const signal of signals) {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  }
+  return promise.finally(cancel)
+}

@@ -19,12 +19,11 @@ import type { AgentDefinition } from './define-agent.ts'
 import { stopTasks } from './delegation.ts'
 import { dispatchAsked, dispatchHere, dispatchShared } from './dispatch/dispatch.ts'
 import { createErasing, type Dispatch, type DispatchPorts } from './dispatch/dispatcher.ts'
-import { type Beside, type Engine, type EphemeralDelta, nothingBeside, type Settings } from './engine.ts'
+import { type Autonomy, type Engine, type EphemeralDelta, noAutonomy, type Settings } from './engine.ts'
 import { type OpenInteraction, openInteractions } from './models/open-work.ts'
 import type { RecordOf } from './options.ts'
 import type { Clock, Ids, Log, Random, Timers } from './ports.ts'
-import { createPreserving } from './recovery/preserving.ts'
-import { lookAfterOrphans, preserve, requeue, takeUp } from './recovery/recover.ts'
+import { createPreserving, takeUp } from './recovery/recover.ts'
 import type { Recovered } from './recovery/recover-all.ts'
 import { drive } from './run/drive.ts'
 import { type Hold, nudge, stopEverything } from './run/hold.ts'
@@ -48,10 +47,10 @@ interface RuntimePorts {
   readonly sha256: Sha256
   readonly redactor: Redactor
   readonly leases?: Leases
-  /** What lives in sessions beside runs; without it, nothing does. */
-  readonly beside?: Beside
+  /** Plans and goals; without them, a process has none. */
+  readonly autonomy?: Autonomy
   readonly keepWhole: KeepWhole
-  readonly checkpoints?: FoldCache
+  readonly foldCache?: FoldCache
   /** This process works for one command, and only on what that asks for. Without it, a process that works takes every run. */
   readonly assignment?: Assignment | undefined
   readonly warn: (message: string, details: object) => void
@@ -103,37 +102,29 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     engine: () => engine,
     limit: config.maxConcurrentRuns,
     drive: (session_id, run_id) => erasing.work(session_id, run_id, () => drive(engine, held, session_id, run_id)),
-    settled,
+    clock,
+    timers,
   }
   const { member, assignment } = ports
-  const asked = assignment && dispatchAsked(dispatching, { assignment, clock, timers, member })
-  const everything = () =>
-    member === undefined ? dispatchHere(dispatching, { clock, timers }) : dispatchShared(dispatching, member)
+  const asked = assignment && dispatchAsked(dispatching, assignment, member)
+  const everything = () => (member === undefined ? dispatchHere(dispatching) : dispatchShared(dispatching, member))
   const dispatch: Dispatch = asked ?? everything()
   const isWorking = config.maxConcurrentRuns > 0 && asked === undefined
   const engine: Engine = {
     ...ports,
     ...config,
-    leases: ports.leases ?? ports.member?.leases ?? leasesOfOneProcess(),
-    beside: ports.beside ?? nothingBeside,
-    isAlone: ports.member === undefined,
+    leases: ports.leases ?? member?.leases ?? leasesOfOneProcess(),
+    autonomy: ports.autonomy ?? noAutonomy,
+    isAlone: member === undefined,
     isWorking,
-    sessions: createSessions(runelog, ports.isExclusive, ports.checkpoints),
-    preserving: createPreserving({
-      isWorking,
-      isAlone: ports.member === undefined,
-      preserve: (session_id, run_id) => onItsOwn(() => preserve(engine, session_id, run_id)),
-      requeue: (lost) => onItsOwn(() => requeue(engine, lost)),
-      lookAfterOrphans: ({ session_id, openRuns }) =>
-        onItsOwn(() =>
-          lookAfterOrphans(engine, session_id, new Set([...openRuns.values()].map((run) => run.agent_id))),
-        ),
-    }),
-    atWork: ports.member?.atWork ?? atWorkHere(),
+    sessions: createSessions(runelog, ports.isExclusive, ports.foldCache),
+    preserving: createPreserving(() => engine),
+    atWork: member?.atWork ?? atWorkHere(),
     delegating: new Map(),
     taking: new Set(),
     turnedAway: new Set(),
     isStopping: () => isStopping,
+    released,
     abandon,
     closing: closing.signal,
     ephemeral: (delta) => {
@@ -174,10 +165,11 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
   const sessionOf = async (machine: 'run' | 'agent', id: string) => (await subjectOf(runelog, machine, id)).session_id
 
   /** No worker of this process holds a run of the session any more. */
-  async function settled(session_id: string) {
-    while ([...held.values()].some((hold) => hold.state.session_id === session_id)) {
-      for (const hold of held.values()) if (hold.state.session_id === session_id) nudge(hold)
-      await Promise.race([...held.values()].map((hold) => hold.over.promise))
+  async function released(session_id: string) {
+    const holds = () => [...held.values()].filter((hold) => hold.state.session_id === session_id)
+    for (let left = holds(); left.length > 0; left = holds()) {
+      for (const hold of left) nudge(hold)
+      await Promise.race(left.map((hold) => hold.over.promise))
     }
   }
 
@@ -234,7 +226,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     resumeSession: (session_id: string, reason?: string) => goOn(engine, session_id, 'resume_requested', reason),
     replenish: (session_id: string, budget: Budget, reason?: string) => replenish(engine, session_id, budget, reason),
     reset: (session_id: string, reason?: string) => goOn(engine, session_id, 'reset', reason),
-    closeSession: (session_id: string, reason = 'closed by request') => close(engine, session_id, reason, settled),
+    closeSession: (session_id: string, reason = 'closed by request') => close(engine, session_id, reason),
     archiveSession: (session_id: string) => archive(engine, session_id),
     sessions: (query: SessionQuery = {}) => listSessions(runelog, query),
 

@@ -220,14 +220,14 @@ test('fold cache: an entry that cannot be written harms no session', async () =>
   const store = await openStore('memory:')
   let saves = 0
   const failing = {
-    ...store.checkpoints,
+    ...store.foldCache,
     save: () => {
       saves++
       throw new Error('disk full')
     },
   }
   const world = await createWorld({
-    store: { ...store, checkpoints: failing },
+    store: { ...store, foldCache: failing },
     agents: { a: agent({ role: 'a', model, tools: [echo], maxRounds: steps + 1 }) },
   })
   const run = await world.sw.runs.start({ agent: 'a', input: 'go' })

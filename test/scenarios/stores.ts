@@ -37,7 +37,7 @@ async function opened(url: string, clear: () => void) {
     ...store,
     store,
     async dispose() {
-      store.checkpoints.close()
+      store.foldCache.close()
       await store.runelog.close()
       clear()
     },

@@ -22,7 +22,7 @@ test('F-103 library: on PostgreSQL, a store that is given up refuses everything 
   const redactor = createRedactor({ secrets: new Map() })
   const sharing = { lease_ms: 5_000, warn: () => {}, clock: systemClock, timers: systemTimers }
   const opened = await openPostgresStore(proxy.url, hostPorts, { models, redactor, patience: 1_500 }, sharing)
-  const store = { ...opened, checkpoints: noFoldCache, redactor, isExclusive: false }
+  const store = { ...opened, foldCache: noFoldCache, redactor, isExclusive: false }
   onTestFinished(() => closeStore(store))
   const { sw, waiters } = await programWithWaiters(store, registry)
 

@@ -1,7 +1,7 @@
 import type { Json } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { type TaskState, taskMachine } from '../../machines/task.ts'
-import { type PlannedTask, priorities } from '../../observation/goal-state.ts'
+import { hasPlace, type PlannedTask, priorities } from '../../observation/goal-state.ts'
 import { type Gates, gatesOf, type Standing, standings } from './standing.ts'
 
 /** What is known about a task: where it is, and what its run or its question came to. */
@@ -37,7 +37,7 @@ export interface QuestionFacts {
   readonly reason: string
 }
 
-interface Limits {
+type Limits = {
   readonly max_parallel: number
   readonly per_agent: Readonly<Record<string, number>>
   /** The session takes turns; while it is paused or suspended nothing is given out. */
@@ -207,13 +207,9 @@ function whyNever(
 
 function assign(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskState>, limits: Limits, record: Note) {
   const standing = standings(tasks.map(placed), states)
-  const owners = new Map<string, number>()
-  let places = limits.max_parallel
-  for (const { planned } of tasks) {
-    if (planned.owner === null || !isActive(states.get(planned.task_id) ?? 'pending')) continue
-    places -= 1
-    owners.set(planned.owner, (owners.get(planned.owner) ?? 0) + 1)
-  }
+  const busy = tasks.flatMap(({ planned: { owner, task_id } }) =>
+    owner !== null && isActive(states.get(task_id) ?? 'pending') ? [owner] : [],
+  )
   for (const { planned, condition } of runnable(tasks, states, standing)) {
     const { task_id, owner } = planned
     if (condition?.decided === null) {
@@ -224,10 +220,8 @@ function assign(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskSta
       record({ op: 'ask', task_id }, 'blocked')
       continue
     }
-    const busy = owners.get(owner) ?? 0
-    if (places <= 0 || busy >= (limits.per_agent[owner] ?? Number.POSITIVE_INFINITY)) continue
-    places -= 1
-    owners.set(owner, busy + 1)
+    if (!hasPlace(limits, busy, owner)) continue
+    busy.push(owner)
     record({ op: 'assign', task_id }, 'assigned')
   }
 }

@@ -13,7 +13,7 @@ import { coordinationMachine } from '../../machines/coordination.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import { mergedRows, readWhole } from '../../runelog/queries.ts'
 import { reply } from '../../runtime/commands/reply.ts'
-import type { Beside } from '../../runtime/engine.ts'
+import type { Autonomy } from '../../runtime/engine.ts'
 import { asRecord, type RecordOf } from '../../runtime/options.ts'
 import { readThrown } from '../../runtime/thrown.ts'
 import { documentsIn, documentsOf, drive, fetchFrozen, whyMoot } from './drive.ts'
@@ -26,7 +26,7 @@ import { coordinations, openPack, type Recorded, recordedIn, rerun, stateOf, vie
  * coordination does next follows from what is recorded, each append expects it
  * to be where it was, and of several who work on it one writes each move.
  */
-export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside } {
+export function createPlans(ports: PlanPorts): Plans & { readonly autonomy: Autonomy } {
   const working = new Map<string, Promise<void>>()
   const takingUp = new Set<Promise<boolean>>()
   let isStopping = false
@@ -107,7 +107,7 @@ export function createPlans(ports: PlanPorts): Plans & { readonly beside: Beside
   return {
     rest,
     files,
-    beside: { checkPack, takeUp, end },
+    autonomy: { checkPack, takeUp, end },
     show: async (coordination_id) => viewOf(await find(coordination_id)),
 
     async submit(submission) {
@@ -224,7 +224,7 @@ function whatCameFirst(closed: { readonly state?: string; readonly by?: string }
 }
 
 /** Answers are refused before they are recorded: what is on record can always be taken. */
-const checkPack: Beside['checkPack'] = (request, reply) => {
+const checkPack: Autonomy['checkPack'] = (request, reply) => {
   const asked = (request as { question_pack?: Json }).question_pack
   const pack = questionPack.safeParse(asked)
   if (!pack.success)

@@ -19,8 +19,8 @@ import { checkAnswer, readEcsRequest } from '../ecs/request.ts'
 import type { Engine } from '../engine.ts'
 import type { OptionsOf, RecordOf } from '../options.ts'
 import { expire, takeUp } from '../recovery/recover.ts'
-import { settledDidNot, settledHappened } from '../run/calls.ts'
-import { obstacleToDidNot, readSettlement, sayObstacle } from '../run/closing.ts'
+import { settle } from '../run/calls.ts'
+import { obstacleToDidNot, sayObstacle, settlementIn } from '../run/closing.ts'
 import { shapeProblems } from '../shape-problems.ts'
 import { saltedKey } from '../tools/policy.ts'
 import { type Alignment, align, look, notWaiting } from './alignment.ts'
@@ -125,30 +125,23 @@ function digestProblem({ opened }: InteractionView, given: Json, isIrreversible:
 }
 
 function check(engine: Engine, kind: Payload<'interaction.opened'>['interaction_kind'], request: Json, given: Json) {
-  return kind === 'question_pack' ? engine.beside.checkPack(request, given) : checkReply(kind, request, given)
+  return kind === 'question_pack' ? engine.autonomy.checkPack(request, given) : checkReply(kind, request, given)
 }
 
 /** The run is over, and no worker will use the answer, so it is used here. */
 function settleLate(
   batch: Batch,
-  question: InteractionView,
+  { interaction_id }: InteractionView,
   call: CallView | undefined,
-  answered: { reply: Json; replied_by: string; idempotency_key: string | null },
+  answered: Payload<'interaction.answered'>,
 ) {
-  if (call === undefined || call.contract !== 'waiting') return
-  const settled = readSettlement(answered)
-  if (settled.outcome === 'leave')
-    throw faults.reply_unfit({
-      interaction_id: question.interaction_id,
-      problems: [
-        {
-          pointer: '/outcome',
-          problem: `The run is over, and the question stays open anyway. When you know, say happened or did_not (statewright settle ${question.interaction_id} --happened or --did-not-happen).`,
-        },
-      ],
-    })
-  if (settled.outcome === 'happened') settledHappened(batch, call, settled.result, true)
-  else settledDidNot(batch, call, settled.reason, true)
+  const settlement = settlementIn({ answered })
+  if (call === undefined || call.contract !== 'waiting' || settlement === undefined) return
+  if (settlement.outcome === 'leave') {
+    const problem = `The run is over, and the question stays open anyway. When you know, say happened or did_not (statewright settle ${interaction_id} --happened or --did-not-happen).`
+    throw faults.reply_unfit({ interaction_id, problems: [{ pointer: '/outcome', problem }] })
+  }
+  settle(batch, call, settlement, true)
 }
 
 /** A tool that may still act, or one that knows better, has the last word about "it did not happen". */

@@ -107,15 +107,15 @@ export interface Dispatch {
   stop(): Promise<void>
 }
 
-/** What a dispatcher needs. */
+/** What a dispatch works with. */
 export interface DispatchPorts {
   readonly engine: () => Engine
+  readonly clock: Clock
+  readonly timers: Timers
   /** At most this many runs at once. With 0, this process only gives commands. */
   readonly limit: number
   /** Takes a run and works on it until it is over for this worker. False: it was not there to be taken. */
   readonly drive: (session_id: string, run_id: string) => Promise<boolean>
-  /** Resolves when this process holds no run of the session any more. */
-  readonly settled: (session_id: string) => Promise<void>
 }
 
 interface Deadlines {

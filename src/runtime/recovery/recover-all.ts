@@ -8,12 +8,15 @@ import { delegated, openInteractions, waitingRuns } from '../models/open-work.ts
 import { type AbandonedRun, runningRuns, runsIn } from '../store.ts'
 import { preserve, requeue, rouse } from './recover.ts'
 
-/** What recovery at the start found. */
+/** How many runs and sessions a start took up. */
 export interface Recovered {
   readonly requeued: number
   readonly queued: number
   readonly closing: number
 }
+
+/** A start that takes up nothing. */
+export const nothingRecovered: Recovered = { requeued: 0, queued: 0, closing: 0 }
 
 /** Their appends share commits, and a store is not asked for everything at once. */
 const atOnce = 64
@@ -25,11 +28,7 @@ const pageRows = 1_000
  * deadlines are kept, and a session that was being closed is closed. It can itself be killed anywhere: what it did is
  * on record, and the next start does the rest.
  */
-export async function recoverAll(
-  engine: Engine,
-  settled: (session_id: string) => Promise<void>,
-  abandoned?: readonly AbandonedRun[],
-): Promise<Recovered> {
+export async function recoverAll(engine: Engine, abandoned?: readonly AbandonedRun[]): Promise<Recovered> {
   // The process that owns the store knows that no other worker holds a run.
   const running = abandoned ?? (await runningRuns(engine.runelog))
   const queued = await runsIn(engine.runelog, 'queued')
@@ -43,7 +42,7 @@ export async function recoverAll(
   await each(queued, ({ run_id, session_id }) => rouse(engine, session_id, run_id))
   await each(closing, ({ key: session_id }) =>
     // What keeps one session from being closed, such as a key that is not there, must not keep all others waiting.
-    finishClosing(engine, session_id, 'the session was being closed', settled).catch((error) => {
+    finishClosing(engine, session_id).catch((error) => {
       if (!(error instanceof Fault) || error.kind === 'store') throw error
       engine.warn('a session could not be closed yet', { session_id, error: error.message })
     }),

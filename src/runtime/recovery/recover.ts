@@ -1,67 +1,66 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Fault } from '../../faults/fault.ts'
 import { isTerminal } from '../../kernel/machine.ts'
+import { agentMachine } from '../../machines/agent.ts'
 import { runMachine } from '../../machines/run.ts'
-import type { RunView } from '../../observation/session-state.ts'
-import { type Batch, createBatch, subject } from '../batch.ts'
+import type { RunView, SessionState } from '../../observation/session-state.ts'
+import { type Batch, subject } from '../batch.ts'
 import { align } from '../commands/alignment.ts'
-import { closeOpenCalls, stop } from '../commands/session.ts'
-import { attempt } from '../decide-and-append.ts'
+import { stop } from '../commands/session.ts'
+import { change } from '../decide-and-append.ts'
 import { withdrawOrphans } from '../delegation.ts'
-import type { Engine } from '../engine.ts'
+import type { Engine, Preserving } from '../engine.ts'
 import { inputWithdrawn } from '../run/calls.ts'
+import { closeCalls } from '../run/closing.ts'
+import { onItsOwn } from '../scopes.ts'
 import type { AbandonedRun, Member } from '../store.ts'
 import { readThrown } from '../thrown.ts'
 
 /**
  * A run whose worker is gone. Its epoch goes up, so that the worker cannot commit should it wake, and it is queued
- * again; the one that takes it settles its open contracts before anything else. What cannot be continued fails.
+ * again; the worker that takes it resolves its open contracts before anything else. What cannot be continued fails.
  */
 export async function requeue(engine: Engine, lost: AbandonedRun, isAlone = engine.isAlone): Promise<void> {
   const { session_id, run_id, epoch } = lost
-  const goes_on = await attempt(engine, session_id, (state) => {
-    const run = state.runs.get(run_id)
-    if (run?.status !== 'running' || run.epoch !== epoch) return { answer: () => run?.status === 'queued' }
-    const batch = createBatch(state, engine.clock.now())
+  const goesOn = await change(engine, session_id, (batch) => {
+    const { runs, calls, turns } = batch.state
+    const run = runs.get(run_id)
+    if (run?.status !== 'running' || run.epoch !== epoch) return run?.status === 'queued'
     const problem = whyNot(engine, run, isAlone)
     if (problem !== undefined) {
       giveUp(engine, batch, run, problem)
-      return { batch, answer: () => false }
+      return false
     }
     batch.on(subject.run(run), 'recovery').move('restart.requeued', { epoch: run.epoch + 1 })
     // An answer would reach no tool: the ones that asked went with their worker.
-    for (const call of state.calls.values())
+    for (const call of calls.values())
       if (call.run_id === run_id) inputWithdrawn(batch, call, 'The tool that asked is gone with its worker.')
-    const turn = state.turns.get(run.turn_id ?? '')
-    if (turn?.state === 'streaming')
-      batch.on(subject.turn(run, turn.turn_id), 'recovery').move('stream_error', {
-        error_type: 'worker_lost',
-        message: 'The worker was lost while the model was answering.',
-        retryable: true,
-      })
-    return { batch, answer: () => true }
+    const turn = turns.get(run.turn_id ?? '')
+    if (turn?.state === 'streaming') {
+      const message = 'The worker was lost while the model was answering.'
+      const error = { error_type: 'worker_lost', message, retryable: true }
+      batch.on(subject.turn(run, turn.turn_id), 'recovery').move('stream_error', error)
+    }
+    return true
   })
-  if (goes_on) engine.wake(session_id, run_id)
+  if (goesOn) engine.wake(session_id, run_id)
   // No run waits any more for the tasks that it handed on.
   else await withdrawOrphans(engine, session_id)
 }
 
 /** After a cold start: a run that waits goes on waiting if it can ever be resumed, and fails if it cannot. */
-export async function preserve(engine: Engine, session_id: string, run_id: string): Promise<void> {
-  await attempt(engine, session_id, (state) => {
-    const run = state.runs.get(run_id)
-    if (run?.status !== 'waiting_user') return { answer: () => undefined }
-    const batch = createBatch(state, engine.clock.now())
+export function preserve(engine: Engine, session_id: string, run_id: string): Promise<void> {
+  return change(engine, session_id, (batch) => {
+    const run = batch.state.runs.get(run_id)
+    if (run?.status !== 'waiting_user') return
     const handle = batch.on(subject.run(run), 'recovery')
     const facts = { is_configured: engine.agents.has(run.agent) }
     const decision = handle.decide('restart.preserve_waiting', {}, facts)
-    if (decision.allowed) handle.move('restart.preserve_waiting', {}, facts)
-    else {
-      const missing = decision.readings.flatMap(({ guard, holds }) => (holds ? [] : [guard]))
-      const more = facts.is_configured ? '' : ` ${notConfigured(run)}`
-      const message = `It cannot be resumed: ${missing.join(', ')} does not hold.${more}`
-      giveUp(engine, batch, run, { error_code: 'SESSION_RESUME_FAILED', message })
-    }
-    return { batch, answer: () => undefined }
+    if (decision.allowed) return void handle.move('restart.preserve_waiting', {}, facts)
+    const missing = decision.readings.flatMap(({ guard, holds }) => (holds ? [] : [guard]))
+    const more = facts.is_configured ? '' : ` ${notConfigured(run)}`
+    const message = `It cannot be resumed: ${missing.join(', ')} does not hold.${more}`
+    giveUp(engine, batch, run, { error_code: 'SESSION_RESUME_FAILED', message })
   })
 }
 
@@ -75,12 +74,10 @@ export async function rouse(engine: Engine, session_id: string, run_id: string):
     engine.wake(session_id, run_id)
     return
   }
-  await attempt(engine, session_id, (state) => {
-    const now = state.runs.get(run_id)
-    if (now?.status !== 'queued') return { answer: () => undefined }
-    const batch = createBatch(state, engine.clock.now())
-    giveUp(engine, batch, now, { error_code: 'SESSION_RESUME_FAILED', message: notConfigured(now) })
-    return { batch, answer: () => undefined }
+  await change(engine, session_id, (batch) => {
+    const now = batch.state.runs.get(run_id)
+    if (now?.status === 'queued')
+      giveUp(engine, batch, now, { error_code: 'SESSION_RESUME_FAILED', message: notConfigured(now) })
   })
   await withdrawOrphans(engine, session_id)
 }
@@ -92,9 +89,8 @@ function whyNot(engine: Engine, run: RunView, isAlone: boolean): Unfit | undefin
   if (isAlone && engine.isWorking && !engine.agents.has(run.agent))
     return { error_code: 'SESSION_RESUME_FAILED', message: notConfigured(run) }
   const { requeueLimit } = engine.settings
-  if (run.requeues_without_progress >= requeueLimit)
-    return { error_code: 'RECOVERY_LIMIT', message: `It was put back ${requeueLimit} times without getting anywhere.` }
-  return undefined
+  if (run.requeues_without_progress < requeueLimit) return undefined
+  return { error_code: 'RECOVERY_LIMIT', message: `It was put back ${requeueLimit} times without getting anywhere.` }
 }
 
 /** Why a run cannot be continued. */
@@ -108,71 +104,77 @@ function giveUp(engine: Engine, batch: Batch, run: RunView, { error_code, messag
   const turn = batch.state.turns.get(run.turn_id ?? '')
   if (turn !== undefined) {
     const inTools = turn.state === 'tool_executing'
-    if (inTools) closeOpenCalls(engine, batch, run, { reason: message, actor: 'recovery' })
-    batch.on(subject.turn(run, turn.turn_id), 'recovery').move(inTools ? 'tool_crash' : 'stream_error', {
-      error_type: error_code.toLowerCase(),
-      message,
-      retryable: false,
-    })
+    if (inTools) closeCalls(engine, batch, run, { reason: message, actor: 'recovery' })
+    const error = { error_type: error_code.toLowerCase(), message, retryable: false }
+    batch.on(subject.turn(run, turn.turn_id), 'recovery').move(inTools ? 'tool_crash' : 'stream_error', error)
   }
-  batch.on(subject.run(run), 'recovery').move('restart.reconcile_failed', {
-    error_code,
-    message,
-    ...(run.status === 'running' && { epoch: run.epoch + 1 }),
-  })
+  const fenced = run.status === 'running' && { epoch: run.epoch + 1 }
+  batch.on(subject.run(run), 'recovery').move('restart.reconcile_failed', { error_code, message, ...fenced })
 }
 
 /** Fails the runs in the queue of an agent that is over: no worker would ever take them. */
-export async function failOrphans(engine: Engine, session_id: string, agent_id: string): Promise<void> {
-  await attempt(engine, session_id, (state) => {
-    const at = state.subjects.get(agent_id)?.state
-    const orphans = [...state.openRuns.values()].filter((run) => run.agent_id === agent_id && run.status === 'queued')
-    if (orphans.length === 0 || (at !== 'terminated' && at !== 'failed')) return { answer: () => undefined }
-    const batch = createBatch(state, engine.clock.now())
-    for (const run of orphans) {
+export function failOrphans(engine: Engine, session_id: string, agent_id: string): Promise<void> {
+  return change(engine, session_id, (batch) => {
+    const at = batch.stateOf(agent_id)
+    if (at === undefined || !isTerminal(agentMachine, at)) return
+    for (const run of batch.state.openRuns.values()) {
+      if (run.agent_id !== agent_id || run.status !== 'queued') continue
       const message = `The agent ${run.agent} was terminated before it could begin; submit it again for a new one.`
       giveUp(engine, batch, run, { error_code: 'AGENT_TERMINATED', message })
     }
-    return { batch, answer: () => undefined }
   })
 }
 
+/** What the end of a run leaves to do: tasks that no run waits for any more, and runs of an agent that is over. */
+export async function lookAfterOrphans(engine: Engine, session_id: string, agent_ids: Iterable<string>): Promise<void> {
+  await withdrawOrphans(engine, session_id)
+  for (const agent_id of agent_ids) await failOrphans(engine, session_id, agent_id)
+}
+
+/** The same for every agent with an open run. */
+export function lookAfterAll(engine: Engine, { session_id, openRuns }: SessionState): Promise<void> {
+  return lookAfterOrphans(engine, session_id, new Set([...openRuns.values()].map((run) => run.agent_id)))
+}
+
 /**
- * A deadline has passed. If an answer came first, there is nothing to do; of the
- * two, one wins. Answers with the time that is left, if it has not passed yet.
+ * A deadline has passed. If an answer came first, there is nothing to do; of the two, one wins. Answers with the time
+ * that is left, if it has not passed yet.
  */
 export async function expire(engine: Engine, session_id: string, interaction_id: string): Promise<number> {
-  let left = 0
-  let isBeside = false
-  let refused: Fault | undefined
-  const run_id = await attempt(engine, session_id, async (state) => {
-    left = 0
-    isBeside = false
-    refused = undefined
+  const expired = await change<Expired>(engine, session_id, async (batch) => {
+    const { state, at } = batch
     const question = state.interactions.get(interaction_id)
-    const run = question?.run_id == null ? undefined : state.runs.get(question.run_id)
-    const effect = question?.opened.on_silence
-    if (question?.state !== 'open' || effect === undefined || effect === 'wait') return { answer: () => null }
-    const at = engine.clock.now()
-    left = Math.max(0, (question.opened.deadline ?? at) - at)
-    if (question.opened.deadline === null || left > 0) return { answer: () => null }
-
-    const batch = createBatch(state, at)
+    const { on_silence: effect = 'wait', deadline = null } = question?.opened ?? {}
+    if (question?.state !== 'open' || effect === 'wait' || deadline === null) return { left: 0 }
+    if (deadline > at) return { left: deadline - at }
     const { refusal } = await align(engine, state, batch, { question })
-    refused = refusal
-    if (refusal !== undefined) return { answer: () => null }
-    const call = state.calls.get(question.call_id ?? '')
-    batch.on(subject.question(question, call), 'timer').move('expire', { effect })
+    if (refusal !== undefined) return { left: 0, refusal }
+    const run = state.runs.get(question.run_id ?? '')
+    batch.on(subject.question(question, state.calls.get(question.call_id ?? '')), 'timer').move('expire', { effect })
     if (run?.status === 'waiting_user') batch.on(subject.run(run), 'timer').move('interaction.auto_decide.timeout', {})
-    isBeside = run === undefined
-    return { batch, read: run === undefined ? [] : [run.run_id], answer: () => question.run_id }
+    if (run !== undefined) batch.restOn(run.run_id)
+    return { left: 0, run_id: question.run_id, isOfRun: run !== undefined }
   })
-  const problem = (refused as Fault | undefined)?.message
-  if (problem !== undefined)
-    engine.warn('a deadline passed for a contract that does not wait', { interaction_id, problem })
+  const { left, refusal, run_id = null, isOfRun } = expired
+  if (refusal !== undefined)
+    engine.warn('a deadline passed for a contract that does not wait', { interaction_id, problem: refusal.message })
   if (run_id !== null) engine.wake(session_id, run_id)
-  if (isBeside) takeUp(engine, session_id)
+  if (isOfRun === false) takeUp(engine, session_id)
   return left
+}
+
+interface Expired {
+  readonly left: number
+  readonly refusal?: Fault
+  readonly run_id?: string | null
+  readonly isOfRun?: boolean
+}
+
+/** What no run asked belongs to a plan or a goal. The answer is recorded: if that fails, the next process goes on. */
+export function takeUp({ autonomy, warn }: Engine, session_id: string) {
+  autonomy.takeUp(session_id).catch((error) => {
+    warn('an answer could not be acted on yet', { session_id, error: readThrown(error).message })
+  })
 }
 
 /** A cancel that came when the run was about to wait, or to be let go of: no worker holds it, so it is stopped here. */
@@ -180,12 +182,6 @@ export async function obeyCancel(engine: Engine, session_id: string, run_id: str
   const run = (await engine.sessions.load(session_id)).runs.get(run_id)
   if (run === undefined || run.cancel === null || isTerminal(runMachine, run.status) || run.status === 'running') return
   await stop(engine, { session_id, run_id }, 'cancel', run.cancel_reason)
-}
-
-/** What the end of a run leaves to do: tasks that no run waits for any more, and runs of an agent that is over. */
-export async function lookAfterOrphans(engine: Engine, session_id: string, agent_ids: Iterable<string>): Promise<void> {
-  await withdrawOrphans(engine, session_id)
-  for (const agent_id of agent_ids) await failOrphans(engine, session_id, agent_id)
 }
 
 /** This process leaves a shared store: others may take at once what it let go of. */
@@ -198,11 +194,73 @@ export async function handBack(engine: Engine, member: Member): Promise<void> {
   }
 }
 
-/** What no run asked is for those beside the runs. The answer is recorded: if they fail, the next process goes on. */
-export function takeUp(engine: Engine, session_id: string) {
-  engine.beside
-    .takeUp(session_id)
-    .catch((error) =>
-      engine.warn('an answer could not be acted on yet', { session_id, error: readThrown(error).message }),
-    )
+/** The recovery of one session, while it is under way. */
+interface Recovery {
+  done: Promise<void>
+}
+
+/**
+ * A start does not touch the runs that wait: there may be thousands. That a waiting run outlived the restart is recorded
+ * when a command first touches its session, before anything else, or the run fails there if it cannot go on. A process
+ * that only gives commands recovers nothing at its start. Where it has the store to itself, it first recovers the
+ * session that a command touches: otherwise a cancel or a close would wait for a worker that does not exist, and an
+ * answer would be accepted for a tool that is gone.
+ */
+export function createPreserving(engineOf: () => Engine): Preserving {
+  const known = new Set<string>()
+  const recovered = new Set<string>()
+  const underWay = new Map<string, Recovery>()
+  /** The recovery that the running code belongs to. It touches its session itself, and must not wait for itself. */
+  const within = new AsyncLocalStorage<Recovery>()
+  let begun: number | undefined
+
+  const isLost = ({ session_id }: SessionState) => {
+    const { isAlone, isWorking } = engineOf()
+    return isAlone && !isWorking && !recovered.has(session_id)
+  }
+  // Where only this process parks runs, it knows them. Otherwise the time decides which ones were there before.
+  const isDue = ({ run_id, status, since }: RunView) =>
+    begun !== undefined && status === 'waiting_user' && !known.has(run_id) && (engineOf().isAlone || since <= begun)
+  const dueIn = ({ openRuns }: SessionState) => [...openRuns.values()].filter(isDue)
+
+  async function recover(state: SessionState) {
+    const engine = engineOf()
+    const { session_id, openRuns } = state
+    if (isLost(state)) {
+      for (const { run_id, status, epoch } of [...openRuns.values()])
+        if (status === 'running') await requeue(engine, { session_id, run_id, epoch })
+      await lookAfterAll(engine, state)
+      // No run of it begins while this process has the store.
+      recovered.add(session_id)
+    }
+    for (const { run_id } of dueIn(state)) {
+      await preserve(engine, session_id, run_id)
+      known.add(run_id)
+    }
+  }
+
+  function begin(state: SessionState): Promise<void> {
+    const recovery: Recovery = { done: Promise.resolve() }
+    underWay.set(state.session_id, recovery)
+    const recovering = within.run(recovery, () => onItsOwn(() => recover(state)))
+    recovery.done = recovering.finally(() => underWay.delete(state.session_id))
+    return recovery.done
+  }
+
+  return {
+    begin(now) {
+      begun = now
+    },
+    parked: (run_id) => void known.add(run_id),
+    taken: (run_id) => void known.delete(run_id),
+    async touch(state) {
+      for (;;) {
+        const recovery = underWay.get(state.session_id)
+        if (recovery !== undefined && recovery === within.getStore()) return
+        if (recovery !== undefined) await recovery.done
+        else if (isLost(state) || dueIn(state).length > 0) await begin(state)
+        else return
+      }
+    },
+  }
 }

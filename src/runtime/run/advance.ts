@@ -5,25 +5,26 @@ import type { CallView, InteractionView } from '../../observation/session-state.
 import type { Batch } from '../batch.ts'
 import { defaultsOf, readEcsRequest } from '../ecs/request.ts'
 import { askPersonName } from '../ecs/shapes.ts'
-import type { Engine } from '../engine.ts'
 import type { ToolDescription } from '../model.ts'
 import { problemSentence, shapeProblems } from '../shape-problems.ts'
 import { foreignShape } from '../tools/foreign-schema.ts'
-import { approvalDigest, decide } from '../tools/policy.ts'
+import { approvalDigest, decide, deny } from '../tools/policy.ts'
 import { readCall } from '../tools/registry.ts'
 import * as write from './calls.ts'
-import { readSettlement, settlementQuestion } from './closing.ts'
-import type { Hold, Step } from './hold.ts'
+import { settlementIn, settlementQuestion } from './closing.ts'
+import type { Hold } from './hold.ts'
 
 /** What the calls of a round come to, once everything that can be recorded now is in the batch. */
 interface Advance {
+  readonly hold: Hold
+  readonly batch: Batch
   /** Calls whose effect has not come to an end. */
   readonly underWay: readonly CallView[]
   /** Calls whose effect begins as soon as the batch is committed. */
   readonly begin: CallView[]
   /** Calls that a dead worker began: asked about at the tool, or done again where that is harmless. */
   readonly probe: CallView[]
-  /** Calls that may run, but not beside what is under way. */
+  /** Calls that may run, but not together with what is under way. */
   readonly held: CallView[]
   /** Rows that ask people; they are written when nothing else is left to do. */
   readonly ask: (() => void)[]
@@ -31,7 +32,7 @@ interface Advance {
   isBusy: boolean
   /** Someone was asked and has not answered. */
   isAsking: boolean
-  /** An unknown outcome in a run that may not wait for a person, or one that a person left open. Nothing begins beside it. */
+  /** An unknown outcome in a run that may not wait for a person, or one that a person left open. Nothing begins then. */
   readonly unknowable: CallView | undefined
 }
 
@@ -39,10 +40,13 @@ interface Advance {
  * Moves every call of a round as far as it goes without touching the world. It is the same for calls that were just
  * made and for calls that a restart found: what is on record decides, and what this worker has in hand.
  */
-export function advance(step: Step, calls: readonly CallView[]): Advance {
-  const { hold, batch } = step
-  const all: Advance = {
-    underWay: calls.filter((call) => isInHand(hold, call)),
+export function advance(hold: Hold, batch: Batch, calls: readonly CallView[]): Advance {
+  const round: Advance = {
+    hold,
+    batch,
+    underWay: calls.filter(
+      ({ call_id }) => hold.inHand.get(call_id)?.outcome === undefined && hold.inHand.has(call_id),
+    ),
     begin: [],
     probe: [],
     held: [],
@@ -53,75 +57,61 @@ export function advance(step: Step, calls: readonly CallView[]): Advance {
   }
   for (const call of calls) {
     const status = batch.stateOf(call.execution_id ?? '') ?? call.contract
-    if (call.action_type === 'ecs_request') advanceStep(step, call, status, all)
-    else if (status === 'pending') advancePending(step, call, all)
-    else if (status === 'running') advanceRunning(step, call, all)
-    else if (status === 'waiting') advanceWaiting(step, call, all)
+    const isStep = call.action_type === 'ecs_request'
+    if (status === 'pending') isStep ? advancePendingStep(round, call) : advancePending(round, call)
+    else if (status === 'waiting') advanceWaiting(round, call)
+    else if (status === 'running' && !isStep) advanceRunning(round, call)
   }
-  return all
+  return round
 }
 
 function isUnknowable(hold: Hold, call: CallView): boolean {
   if (hold.unknown.has(call.call_id)) return hold.run.mode === 'auto'
   if (call.reason !== 'outcome_unknown') return false
-  const answered = hold.state.interactions.get(call.interaction_id ?? '')?.answered
-  return answered != null && readSettlement(answered).outcome === 'leave'
+  return settlementIn(hold.state.interactions.get(call.interaction_id ?? ''))?.outcome === 'leave'
 }
 
-function advancePending({ engine, hold, batch }: Step, call: CallView, all: Advance) {
-  const judged = judgeCall(engine, hold, call)
-  const problem = outdated(hold, call)
-  if (problem !== undefined && judged.verdict !== 'broken') {
+function advancePending(round: Advance, call: CallView) {
+  const { hold, batch, ask } = round
+  const { verdict, reason, digest, isAutoApproved } = judgeCall(hold, call)
+  const problem = verdict === 'broken' ? undefined : outdated(hold, call)
+  if (problem !== undefined || verdict === 'broken') {
     write.started(batch, call)
-    return write.failed(batch, call, {
-      error: `${problem} It was not run; call it again.`,
-      error_kind: 'definition_changed',
-    })
-  }
-  switch (judged.verdict) {
-    case 'broken':
-      write.started(batch, call)
-      write.failed(batch, call, { error: judged.reason, error_kind: 'invalid_call' })
-      return
-    case 'deny':
-      write.deniedByPolicy(batch, call, judged.reason, judged.digest)
-      return
-    case 'ask':
-      all.ask.push(() =>
-        write.approvalAsked(batch, call, engine.ids.next('int'), approvalQuestion(engine, hold, call, judged)),
-      )
-      return
-    case 'run':
-      all.isBusy = true
-      if (!mayBegin(hold, call, all)) return void all.held.push(call)
-      if (judged.isAutoApproved) write.startedByPolicy(batch, call, judged.digest, 'policy')
-      else write.started(batch, call)
-      all.begin.push(call)
-  }
+    if (problem === undefined) write.failed(batch, call, { error: reason, error_kind: 'invalid_call' })
+    else write.failed(batch, call, { error: `${problem} It was not run; call it again.`, error_kind: changed })
+  } else if (verdict === 'deny') write.deniedByPolicy(batch, call, reason, digest)
+  else if (verdict === 'ask')
+    ask.push(() => write.approvalAsked(batch, call, newId(hold), approvalQuestion(hold, call, reason, digest)))
+  else
+    beginIfFree(round, call, () =>
+      isAutoApproved ? write.startedByPolicy(batch, call, digest) : write.started(batch, call),
+    )
 }
 
-function advanceRunning({ engine, hold, batch }: Step, call: CallView, all: Advance) {
-  if (hold.unknown.has(call.call_id)) {
-    all.ask.push(() => write.unknownAsked(batch, call, engine.ids.next('int'), settlementQuestion(call, batch)))
-    return
-  }
-  all.isBusy = true
+const changed = 'definition_changed'
+const newId = ({ engine }: Hold) => engine.ids.next('int')
+
+function advanceRunning(round: Advance, call: CallView) {
+  const { hold, batch } = round
+  if (hold.unknown.has(call.call_id))
+    return void round.ask.push(() => write.unknownAsked(batch, call, newId(hold), settlementQuestion(call, batch)))
+  round.isBusy = true
   if (hold.inHand.has(call.call_id)) return
   write.inputWithdrawn(batch, call, 'The tool that asked is gone with its worker.')
-  all.probe.push(call)
+  round.probe.push(call)
 }
 
-function advanceWaiting({ engine, hold, batch }: Step, call: CallView, all: Advance) {
+function advanceWaiting(round: Advance, call: CallView) {
+  const { hold, batch } = round
   const question = hold.state.interactions.get(call.interaction_id ?? '')
   if (question === undefined || question.state === 'open') {
-    all.isAsking = true
+    round.isAsking = true
     return
   }
+  if (call.action_type === 'ecs_request') return takeAnswer(batch, call, question)
   if (call.reason === 'outcome_unknown') {
-    const settled = question.answered === null ? undefined : readSettlement(question.answered)
-    if (settled?.outcome === 'happened') write.settledHappened(batch, call, settled.result, false)
-    else if (settled?.outcome === 'did_not') write.settledDidNot(batch, call, settled.reason, false)
-    return
+    const settlement = settlementIn(question)
+    return settlement && write.settle(batch, call, settlement)
   }
   if (question.answered === null) return write.approvalLapsed(batch, call)
 
@@ -131,108 +121,81 @@ function advanceWaiting({ engine, hold, batch }: Step, call: CallView, all: Adva
   if (reply.decision !== 'approve') return write.denied(batch, call, answerErased, 'policy')
 
   // What was approved is what runs: the digest is computed again, from the tool and the policy as they are now.
-  const judged = judgeCall(engine, hold, call)
+  const { verdict, reason, digest } = judgeCall(hold, call)
   const problem = outdated(hold, call)
   if (problem !== undefined)
     return write.denied(batch, call, `${problem} Its approval is void; call it again to ask again.`, 'policy')
-  if (judged.digest !== question.opened.digest) {
-    const reason = `The tool or the policy changed after ${by} approved it, so that approval is void.`
-    if (judged.verdict === 'deny') return write.denied(batch, call, `${reason} ${judged.reason}`, 'policy')
-    const again = approvalQuestion(engine, hold, call, { ...judged, reason: `${reason} ${judged.reason}` })
-    return void all.ask.push(() => write.ask(batch, call, engine.ids.next('int'), again))
+  if (digest !== question.opened.digest) {
+    const why = `The tool or the policy changed after ${by} approved it, so that approval is void. ${reason}`
+    if (verdict === 'deny') return write.denied(batch, call, why, 'policy')
+    return void round.ask.push(() => write.ask(batch, call, newId(hold), approvalQuestion(hold, call, why, digest)))
   }
-  all.isBusy = true
-  if (!mayBegin(hold, call, all)) return void all.held.push(call)
-  write.approved(batch, call, judged.digest, by)
-  all.begin.push(call)
+  beginIfFree(round, call, () => write.approved(batch, call, digest, by))
 }
 
 /** It was checked before it was recorded, so a reply without a decision is what a redaction left. */
 const answerErased = 'The answer was redacted before it was used. Ask again.'
 
-function advanceStep({ engine, hold, batch }: Step, call: CallView, status: string | null, all: Advance) {
-  if (status === 'pending') {
-    if (call.is_erased) return write.stepDeclined(batch, call, 'What was to be asked was redacted.')
-    if (hold.run.mode === 'interactive') {
-      all.ask.push(() => write.stepAsked(batch, call, engine.ids.next('int'), stepQuestion(engine, hold, call)))
-      return
-    }
-    const defaults = stepDefaults(call)
-    if (defaults === undefined)
-      write.stepDeclined(batch, call, 'An auto run asks no person, and the defaults are not complete.')
-    else write.stepDefaulted(batch, call, defaults)
-    return
-  }
-  if (status !== 'waiting') return
-  const question = hold.state.interactions.get(call.interaction_id ?? '')
-  if (question === undefined || question.state === 'open') {
-    all.isAsking = true
-    return
-  }
-  takeAnswer(batch, call, question)
+function advancePendingStep({ hold, batch, ask }: Advance, call: CallView) {
+  if (call.is_erased) return write.stepDeclined(batch, call, 'What was to be asked was redacted.')
+  if (hold.run.mode === 'interactive')
+    return void ask.push(() => write.stepAsked(batch, call, newId(hold), stepQuestion(hold, call)))
+  const defaults = stepDefaults(call)
+  if (defaults === undefined)
+    write.stepDeclined(batch, call, 'An auto run asks no person, and the defaults are not complete.')
+  else write.stepDefaulted(batch, call, defaults)
 }
 
-function takeAnswer(batch: Batch, call: CallView, question: InteractionView) {
-  if (question.answered !== null) {
-    const reply = question.answered.reply as { action?: 'approve' | 'edit' | 'reject'; data?: Json; reason?: string }
+function takeAnswer(batch: Batch, call: CallView, { answered, opened }: InteractionView) {
+  if (answered !== null) {
+    const reply = answered.reply as { action?: 'approve' | 'edit' | 'reject'; data?: Json; reason?: string }
     if (reply.action === 'reject') write.stepRefused(batch, call, reply.reason ?? 'The person refused.')
     else if (reply.action === undefined) write.stepRefused(batch, call, answerErased)
     else write.stepTaken(batch, call, reply.data ?? {}, 'human')
     return
   }
-  const defaults = stepDefaults(call)
-  if (question.opened.on_silence === 'use_default' && defaults !== undefined)
-    write.stepTaken(batch, call, defaults, 'timer')
-  else write.stepLapsed(batch, call)
+  const defaults = opened.on_silence === 'use_default' ? stepDefaults(call) : undefined
+  if (defaults === undefined) write.stepLapsed(batch, call)
+  else write.stepTaken(batch, call, defaults, 'timer')
+}
+
+function beginIfFree(round: Advance, call: CallView, start: () => void) {
+  round.isBusy = true
+  if (!mayBegin(round, call)) return void round.held.push(call)
+  start()
+  round.begin.push(call)
 }
 
 /** Calls of parallel-safe tools run side by side; every other call runs alone, in the order of the model. */
-function mayBegin(hold: Hold, call: CallView, all: Advance): boolean {
-  if (hold.run.cancel !== null || hold.isLeaving || all.unknowable !== undefined) return false
-  const isParallel = (c: CallView) => hold.definition.registry.find(c.name)?.parallel === true
-  const beside = [all.underWay, all.begin, all.probe]
-  if (!isParallel(call)) return beside.every((some) => some.length === 0)
-  return [...beside, all.held].every((some) => some.every(isParallel))
+function mayBegin({ hold, underWay, begin, probe, held, unknowable }: Advance, call: CallView): boolean {
+  if (hold.run.cancel !== null || hold.isLeaving || unknowable !== undefined) return false
+  const isParallel = ({ name }: CallView) => hold.definition.registry.find(name)?.parallel === true
+  const busy = [...underWay, ...begin, ...probe]
+  return isParallel(call) ? [...busy, ...held].every(isParallel) : busy.length === 0
 }
 
-function isInHand(hold: Hold, call: CallView): boolean {
-  const entry = hold.inHand.get(call.call_id)
-  return entry !== undefined && entry.outcome === undefined
+function approvalQuestion(hold: Hold, call: CallView, prompt: string, digest: string): write.Question {
+  const { name: tool, arguments: args, irreversible, idempotency_key } = call
+  const definition_sha256 = hold.definition.registry.digestOf(tool)
+  const options = ['approve', 'deny']
+  const request = { tool, arguments: args, irreversible, idempotency_key, definition_sha256, options }
+  return { interaction_kind: 'approval', prompt, request, evidence: [], ...silence(hold, 'cancel'), digest }
 }
 
-function approvalQuestion(engine: Engine, hold: Hold, call: CallView, judged: Judged): write.Question {
-  return {
-    interaction_kind: 'approval',
-    prompt: judged.reason,
-    request: {
-      tool: call.name,
-      arguments: call.arguments,
-      irreversible: call.irreversible,
-      idempotency_key: call.idempotency_key,
-      definition_sha256: hold.definition.registry.digestOf(call.name),
-      options: ['approve', 'deny'],
-    },
-    evidence: [],
-    ...silence(engine, hold, 'cancel'),
-    digest: judged.digest,
-  }
-}
-
-function stepQuestion(engine: Engine, hold: Hold, call: CallView): write.Question {
-  const request = call.arguments as Readonly<Record<string, Json>>
+function stepQuestion(hold: Hold, call: CallView): write.Question {
   return {
     interaction_kind: 'ecs',
     prompt: call.action_summary,
-    request,
+    request: call.arguments as Readonly<Record<string, Json>>,
     evidence: [],
-    ...silence(engine, hold, stepDefaults(call) === undefined ? 'cancel' : 'use_default'),
+    ...silence(hold, stepDefaults(call) === undefined ? 'cancel' : 'use_default'),
     digest: null,
   }
 }
 
 /** What happens without an answer: a strict run waits for as long as it takes; another one has a deadline. */
-export function silence(engine: Engine, hold: Hold, on_silence: 'cancel' | 'use_default') {
-  if (hold.run.strict) return { deadline: null, on_silence: 'wait' as const }
+export function silence({ engine, run }: Hold, on_silence: 'cancel' | 'use_default') {
+  if (run.strict) return { deadline: null, on_silence: 'wait' as const }
   return { deadline: engine.clock.now() + engine.settings.replyTimeoutMs, on_silence }
 }
 
@@ -246,25 +209,20 @@ interface Judged {
   readonly isAutoApproved: boolean
 }
 
-function judgeCall(engine: Engine, hold: Hold, call: CallView): Judged {
+function judgeCall(hold: Hold, call: CallView): Judged {
+  const { policy, sha256 } = hold.engine
   const { registry } = hold.definition
   const tool = registry.find(call.name)
   const definition_sha256 = registry.digestOf(call.name)
   if (tool === undefined || definition_sha256 === null)
     return { verdict: 'broken', reason: gone(call), digest: '', isAutoApproved: false }
-  const { policy, sha256 } = engine
   const outside = outsidePlan(hold.run.allowed_tools, call.name, call.arguments)
-  const ruled =
-    outside === undefined
-      ? decide(policy, tool, hold.run.mode)
-      : { verdict: 'deny' as const, reason: outside, approved_by: undefined }
-  const isAutoApproved = ruled.approved_by !== undefined
+  const { verdict, reason, approved_by } = outside === undefined ? decide(policy, tool, hold.run.mode) : deny(outside)
+  const isAutoApproved = approved_by !== undefined
   // Taken only where someone has to vouch for it: a call that needs no approval is not hashed.
-  const isPlain = ruled.verdict === 'run' && !isAutoApproved && call.contract === 'pending'
-  const digest = isPlain
-    ? ''
-    : approvalDigest({ tool: call.name, definition_sha256, arguments: call.arguments, policy }, sha256)
-  return { verdict: ruled.verdict, reason: ruled.reason, digest, isAutoApproved }
+  const isPlain = verdict === 'run' && !isAutoApproved && call.contract === 'pending'
+  const approved = { tool: call.name, definition_sha256, arguments: call.arguments, policy }
+  return { verdict, reason, digest: isPlain ? '' : approvalDigest(approved, sha256), isAutoApproved }
 }
 
 const gone = ({ name }: CallView) => `There is no tool ${name} any more.`
@@ -292,12 +250,12 @@ export function outdated({ definition: { registry } }: Hold, call: CallView): st
  * Why a call that a lost worker began must not be done again; undefined if it may. The definition at the time of the
  * call and the one of today must both allow it, and so must the approval: one that covers something else is void.
  */
-export function whyNotRepeat(engine: Engine, hold: Hold, call: CallView): string | undefined {
+export function whyNotRepeat(hold: Hold, call: CallView): string | undefined {
   const problem = outdated(hold, call)
   if (problem !== undefined) return problem
   const tool = hold.definition.registry.find(call.name)
   if (!tool?.readOnly && !tool?.idempotent) return `${call.name} may not be repeated, as it is defined now.`
-  const judged = judgeCall(engine, hold, call)
+  const judged = judgeCall(hold, call)
   const approval = [...hold.state.interactions.values()].findLast(
     ({ call_id, opened }) => call_id === call.call_id && opened.interaction_kind === 'approval',
   )

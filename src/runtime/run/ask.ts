@@ -3,7 +3,6 @@ import type { Json } from '../../kernel/json.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import { defaultsOf, readEcsRequest } from '../ecs/request.ts'
 import type { EcsRequest } from '../ecs/shapes.ts'
-import type { Engine } from '../engine.ts'
 import type { Asked } from '../tools/tool.ts'
 import { silence } from './advance.ts'
 import { ask, inputWithdrawn, type Question } from './calls.ts'
@@ -13,7 +12,7 @@ import { batchFor, commit, type Hold } from './hold.ts'
  * The questions of one call at work. They are put one after the other: when the
  * call ends, the one that is open is withdrawn, and there is never another.
  */
-export function createAsking(engine: Engine, hold: Hold, call: CallView, signal: AbortSignal) {
+export function createAsking(hold: Hold, call: CallView, signal: AbortSignal) {
   let last: Promise<unknown> | undefined
   let opening: Promise<unknown> = Promise.resolve()
   let isOver = false
@@ -24,7 +23,7 @@ export function createAsking(engine: Engine, hold: Hold, call: CallView, signal:
         if (isOver) return { action: 'silence' }
         const { promise, resolve } = Promise.withResolvers<void>()
         opening = promise
-        return askWhileAtWork(engine, hold, call, {
+        return askWhileAtWork(hold, call, {
           asked: request,
           signal: AbortSignal.any([signal, moot]),
           opened: resolve,
@@ -59,33 +58,28 @@ interface Asking {
  * question is withdrawn if the call ends first. The run waits without a worker's slot. In an auto run the defaults
  * answer, if there are any.
  */
-async function askWhileAtWork(
-  engine: Engine,
-  hold: Hold,
-  call: CallView,
-  { asked, signal, opened }: Asking,
-): Promise<Asked> {
+async function askWhileAtWork(hold: Hold, call: CallView, { asked, signal, opened }: Asking): Promise<Asked> {
   const copied = boundedJson(asked, jsonLimits.arguments)
   const read = readEcsRequest('value' in copied ? copied.value : asked)
   if ('problem' in copied || 'problem' in read) throw new Error('problem' in read ? read.problem : 'It cannot be read.')
   if (hold.run.mode === 'auto') return silenceOf(read.request)
   signal.throwIfAborted()
 
-  const interaction_id = engine.ids.next('int')
-  const question = questionOf(engine, hold, copied.value, read.request)
-  const batch = batchFor(engine, hold)
+  const interaction_id = hold.engine.ids.next('int')
+  const question = questionOf(hold, copied.value, read.request)
+  const batch = batchFor(hold)
   ask(batch, call, interaction_id, question)
-  await commit(engine, hold, batch)
+  await commit(hold, batch)
   opened()
-  if (question.deadline !== null) engine.deadline(interaction_id, hold.state.session_id, question.deadline)
+  if (question.deadline !== null) hold.engine.deadline(interaction_id, hold.state.session_id, question.deadline)
 
-  const takeBack = engine.lendSlot(call.run_id)
+  const takeBack = hold.engine.lendSlot(call.run_id)
   try {
-    const end = await answered(engine, hold, interaction_id, signal)
+    const end = await answered(hold, interaction_id, signal)
     if (end === 'moot') {
-      const withdrawal = batchFor(engine, hold)
+      const withdrawal = batchFor(hold)
       inputWithdrawn(withdrawal, hold.state.calls.get(call.call_id) ?? call, 'The tool that asked needs it no more.')
-      if (withdrawal.runes.length > 0) await commit(engine, hold, withdrawal)
+      await commit(hold, withdrawal)
       return { action: 'silence' }
     }
     const reply = hold.state.interactions.get(interaction_id)?.answered?.reply
@@ -101,7 +95,7 @@ function silenceOf(request: EcsRequest): Asked {
 }
 
 /** Resolves when the question is closed, or when its answer has no use: the call is over, or the run is to stop. */
-function answered(engine: Engine, hold: Hold, interaction_id: string, signal: AbortSignal) {
+function answered(hold: Hold, interaction_id: string, signal: AbortSignal) {
   const { promise, resolve } = Promise.withResolvers<'closed' | 'moot'>()
   let isOver = false
   const look = () => {
@@ -112,7 +106,7 @@ function answered(engine: Engine, hold: Hold, interaction_id: string, signal: Ab
     look()
     if (!isOver) void hold.changed.promise.then(nudged)
   }
-  const unsubscribe = engine.sessions.listen(hold.state.session_id, look)
+  const unsubscribe = hold.engine.sessions.listen(hold.state.session_id, look)
   signal.addEventListener('abort', look, { once: true })
   nudged()
   return promise.finally(() => {
@@ -122,13 +116,13 @@ function answered(engine: Engine, hold: Hold, interaction_id: string, signal: Ab
   })
 }
 
-function questionOf(engine: Engine, hold: Hold, given: Json, request: EcsRequest): Question {
+function questionOf(hold: Hold, given: Json, request: EcsRequest): Question {
   return {
     interaction_kind: 'ecs',
     prompt: request.title,
     request: given as Readonly<Record<string, Json>>,
     evidence: [],
     digest: null,
-    ...silence(engine, hold, defaultsOf(request) === undefined ? 'cancel' : 'use_default'),
+    ...silence(hold, defaultsOf(request) === undefined ? 'cancel' : 'use_default'),
   }
 }

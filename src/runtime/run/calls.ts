@@ -7,21 +7,33 @@ import type { Payload } from '../../runes/kinds.ts'
 import type { Actor } from '../../runes/rune.ts'
 import { aboutCall, type Batch, executionOf, subject } from '../batch.ts'
 
+/*
+ * The rows that a call is recorded with. Each writes what the couplings demand: the tool and its contract move together,
+ * a call gets one `tool.result`, and what happened is remembered.
+ */
+
 /** A call that the model made, before anything about it is recorded. */
 export interface PlannedCall extends CallView {
   readonly key_scope: 'session' | 'global'
   readonly action_detail: Readonly<Record<string, Json>>
 }
 
-/** The call and its contract are recorded; nothing has begun. */
+/** What a call asks a person. */
+export type Question = Payload<'interaction.opened'>
+
+/** The call and its contract are recorded; nothing has begun. A step for a person has a contract only. */
 export function called(batch: Batch, call: PlannedCall) {
-  recordCall(batch, call)
-  openContract(batch, call)
+  if (call.action_type === 'tool_call') recordCall(batch, call)
+  const { action_type, action_detail, action_summary, irreversible, idempotency_key, key_scope, timeout_ms } = call
+  const { read_only, idempotent, definition_sha256, ends_turn } = call
+  const flags = { read_only, idempotent, definition_sha256, ...(ends_turn && { ends_turn }) }
+  const action = { action_type, action_detail, action_summary, irreversible, idempotency_key, key_scope, timeout_ms }
+  batch.on(subject.contract(call), 'reasoning').open({ ...action, ...(action_type === 'tool_call' && flags) })
 }
 
-/** A step for a person is recorded. */
-export function asked(batch: Batch, call: PlannedCall) {
-  openContract(batch, call)
+function recordCall(batch: Batch, call: PlannedCall) {
+  const { call_id, name: tool_name, arguments: args, definition_sha256 } = call
+  batch.on(subject.tool(call), 'reasoning').open({ call_id, tool_name, arguments: args, definition_sha256 })
 }
 
 /** The key of an irreversible action is taken: no second contract is opened, and the model is told which one has it. */
@@ -37,8 +49,8 @@ export function started(batch: Batch, call: CallView) {
 }
 
 /** As `started`, for a call that would need approval and was approved beforehand. */
-export function startedByPolicy(batch: Batch, call: CallView, digest: string, approver: string) {
-  batch.on(subject.tool(call), 'policy').move('auto_approved', { call_id: call.call_id, approver, digest })
+export function startedByPolicy(batch: Batch, call: CallView, digest: string) {
+  batch.on(subject.tool(call), 'policy').move('auto_approved', { call_id: call.call_id, approver: 'policy', digest })
   moveContract(batch, call, ['start', 'tool_node'])
 }
 
@@ -53,30 +65,26 @@ export function evidenceAdded(batch: Batch, call: CallView, evidence: Evidence) 
   batch.record('contract.evidence_added', { actor: 'tool_node', payload: evidence }, aboutCall(call))
 }
 
-/** What a person is asked. */
-export type Question = Payload<'interaction.opened'>
-
-/** Suspends a call until a person approves it. */
+/** A person is asked whether the call may run. */
 export function approvalAsked(batch: Batch, call: CallView, interaction_id: string, question: Question) {
   const payload = { call_id: call.call_id, policy_reason: question.prompt, digest: question.digest ?? '' }
   batch.on(subject.tool(call), 'policy').move('requires_approval', payload)
   moveContract(batch, call, ['start', 'tool_node'])
-  suspend(batch, call, { reason: 'approval', interaction_id })
+  suspend(batch, call, 'approval', interaction_id)
   ask(batch, call, interaction_id, question)
 }
 
-/** Suspends a call until a person fills in its form. */
+/** A person gets the step. */
 export function stepAsked(batch: Batch, call: CallView, interaction_id: string, question: Question) {
   moveContract(batch, call, ['start', 'ecs_node'])
-  suspend(batch, call, { reason: 'ecs', interaction_id })
+  suspend(batch, call, 'ecs', interaction_id)
   ask(batch, call, interaction_id, question)
 }
 
 /** The outcome is unknown, and a person is asked. If the run is over, so is its tool, and the question outlives it. */
 export function unknownAsked(batch: Batch, call: CallView, interaction_id: string, question: Question) {
   inputWithdrawn(batch, call, 'The call it was asked for is lost.')
-  if (batch.stateOf(executionOf(call)) === 'running')
-    suspend(batch, call, { reason: 'outcome_unknown', interaction_id })
+  if (batch.stateOf(executionOf(call)) === 'running') suspend(batch, call, 'outcome_unknown', interaction_id)
   ask(batch, call, interaction_id, question)
 }
 
@@ -100,31 +108,12 @@ export function outcomeUnknown(batch: Batch, call: CallView, error: string) {
   endTool(batch, call, 'outcome_unknown', { status: 'unknown', error })
 }
 
-interface Wait {
-  readonly reason: WaitingReason
-  readonly interaction_id: string
+function suspend(batch: Batch, call: CallView, reason: WaitingReason, interaction_id: string) {
+  const actor = call.action_type === 'ecs_request' ? 'ecs_node' : 'tool_node'
+  moveContract(batch, call, ['suspend', actor], { reason, interaction_id })
 }
 
-function suspend(batch: Batch, call: CallView, wait: Wait) {
-  moveContract(batch, call, ['suspend', call.action_type === 'ecs_request' ? 'ecs_node' : 'tool_node'], { ...wait })
-}
-
-function recordCall(batch: Batch, call: PlannedCall) {
-  const { call_id, name: tool_name, arguments: args, definition_sha256 } = call
-  batch.on(subject.tool(call), 'reasoning').open({ call_id, tool_name, arguments: args, definition_sha256 })
-}
-
-function openContract(batch: Batch, call: PlannedCall) {
-  const { action_type, action_detail, action_summary, irreversible, idempotency_key, key_scope, timeout_ms } = call
-  const { read_only, idempotent, definition_sha256, ends_turn } = call
-  const flags = { read_only, idempotent, definition_sha256, ...(ends_turn && { ends_turn }) }
-  const action = { action_type, action_detail, action_summary, irreversible, idempotency_key, key_scope, timeout_ms }
-  batch.on(subject.contract(call), 'reasoning').open({ ...action, ...(action_type === 'tool_call' && flags) })
-}
-
-/** What a call came to, as `tool.result` records it. */
 type ToolResult = Omit<Payload<'tool.result'>, 'call_id'>
-type Final = Payload<'memory.committed'>['final_status']
 
 /** Moves the contract of a call. A move that ends its waiting names the question that it waited for. */
 function moveContract(
@@ -138,13 +127,18 @@ function moveContract(
   batch.on(subject.contract(call), actor).move(trigger, isAsked ? { ...payload, interaction_id } : payload)
 }
 
-/**
- * The rows that end a call. Each writes what the couplings demand: the tool and its contract move together, there is
- * one `tool.result`, and what happened is remembered.
- */
-export function succeeded(batch: Batch, call: CallView, output: Json, result: Partial<ToolResult>) {
+/** What a call that succeeded returned. */
+export interface Success {
+  readonly output: Json
+  readonly duration_ms: number
+  readonly output_ref?: string
+}
+
+/** The tool returned. */
+export function succeeded(batch: Batch, call: CallView, { output, duration_ms, output_ref }: Success) {
   inputWithdrawn(batch, call, 'The call it was asked for is over.')
-  endTool(batch, call, 'success', { status: 'success', output, ...result })
+  const kept = output_ref === undefined ? {} : { output_ref }
+  endTool(batch, call, 'success', { status: 'success', output, duration_ms, ...kept })
   moveContract(batch, call, ['succeed', 'tool_node'], { result: output })
   remember(batch, call, 'completed', { result: output })
 }
@@ -156,22 +150,17 @@ interface Failure {
   readonly status?: ToolResult['status']
 }
 
-/** Ends a call with an error. */
+/** The tool failed, or cannot be called. */
 export function failed(batch: Batch, call: CallView, { error, error_kind, status = 'error' }: Failure) {
-  inputWithdrawn(batch, call, 'The call it was asked for is over.')
-  endTool(batch, call, 'execution_error', { status, error })
+  const isLate = status === 'timeout'
+  inputWithdrawn(batch, call, `The call it was asked for ${isLate ? 'took too long' : 'is over'}.`)
+  endTool(batch, call, isLate ? 'execution_timeout' : 'execution_error', { status, error })
   moveContract(batch, call, ['fail', 'tool_node'], { error_message: error, error_kind })
   remember(batch, call, 'failed', { error })
 }
 
-/** Ends a call that took too long. */
-export function timedOut(batch: Batch, call: CallView) {
-  inputWithdrawn(batch, call, 'The call it was asked for took too long.')
-  const error = `It took longer than ${call.timeout_ms} ms.`
-  endTool(batch, call, 'execution_timeout', { status: 'timeout', error })
-  moveContract(batch, call, ['fail', 'tool_node'], { error_message: error, error_kind: 'timeout' })
-  remember(batch, call, 'failed', { error })
-}
+/** The error of a call that was given up at its timeout. */
+export const tookTooLong = ({ timeout_ms }: CallView) => `It took longer than ${timeout_ms} ms.`
 
 /** What a tool asked in the middle of its work is moot when its call ends. A call waits for everything else that it asks. */
 export function inputWithdrawn(batch: Batch, call: CallView, reason: string) {
@@ -184,14 +173,14 @@ function withdraw(batch: Batch, call: CallView, reason: string, actor: Actor) {
   batch.on(subject.newQuestion(interaction_id, aboutCall(call)), actor).move('withdraw', { reason })
 }
 
-/** Ends a call that was not approved. */
-export function denied(batch: Batch, call: CallView, reason: string, by: Actor) {
+/** A person or the policy denied what was asked about. */
+export function denied(batch: Batch, call: CallView, reason: string, by: 'human' | 'policy') {
   denyTool(batch, call, reason, by)
-  moveContract(batch, call, ['resume', 'graph_runner'], { decided_by: by === 'human' ? 'human' : 'policy' })
+  moveContract(batch, call, ['resume', 'graph_runner'], { decided_by: by })
   reject(batch, call, reason, by)
 }
 
-/** Ends a call that was not approved in time. */
+/** No person approved it in time. */
 export function approvalLapsed(batch: Batch, call: CallView) {
   const error = 'It was not approved in time.'
   endTool(batch, call, 'approval_timeout', { status: 'timeout', error })
@@ -199,14 +188,13 @@ export function approvalLapsed(batch: Batch, call: CallView) {
   remember(batch, call, 'cancelled', { error })
 }
 
-/** Ends a call that the policy denies. */
+/** The policy denies it without asking anyone. */
 export function deniedByPolicy(batch: Batch, call: CallView, reason: string, digest: string) {
   refuseTool(batch, call, reason, digest)
   moveContract(batch, call, ['start', 'policy'])
   reject(batch, call, reason, 'policy')
 }
 
-/** Policy refuses the tool of a call without asking anyone. */
 function refuseTool(batch: Batch, call: CallView, reason: string, digest: string) {
   const { call_id } = call
   batch.on(subject.tool(call), 'policy').move('requires_approval', { call_id, policy_reason: reason, digest })
@@ -226,51 +214,63 @@ export function stepTaken(batch: Batch, call: CallView, result: Json, decided_by
   stepDone(batch, call, result)
 }
 
-/** Ends a step with its default, without asking. */
+/** An auto run takes the defaults. */
 export function stepDefaulted(batch: Batch, call: CallView, result: Json) {
   moveContract(batch, call, ['start', 'ecs_node'], { decided_by: 'policy' })
   stepDone(batch, call, result)
 }
 
-/** Ends a step that a person refused. */
+function stepDone(batch: Batch, call: CallView, result: Json) {
+  moveContract(batch, call, ['succeed', 'graph_runner'], { result })
+  remember(batch, call, 'completed', { result })
+}
+
+/** A person refused the step. */
 export function stepRefused(batch: Batch, call: CallView, reason: string) {
   moveContract(batch, call, ['resume', 'graph_runner'], { decided_by: 'human' })
   reject(batch, call, reason, 'human')
 }
 
-/** Ends a step that the policy does not allow. */
+/** The step cannot be put to a person. */
 export function stepDeclined(batch: Batch, call: CallView, reason: string) {
   moveContract(batch, call, ['start', 'ecs_node'])
   reject(batch, call, reason, 'policy')
 }
 
-/** Ends a step that was not answered in time. */
+/** No person answered the step in time, and its defaults are not complete. */
 export function stepLapsed(batch: Batch, call: CallView) {
   const error = 'It was not answered in time.'
   moveContract(batch, call, ['timeout', 'timer'], { error_message: error, error_kind: 'timeout' })
   remember(batch, call, 'cancelled', { error })
 }
 
-/**
- * A person knows that it happened. Without a result of theirs, the result is what the tool reported after it was given
- * up. `late`: the run is over, and the tool has its result.
- */
-export function settledHappened(batch: Batch, call: CallView, said: Json | undefined, late: boolean) {
-  const result = said === undefined ? (reportOf(call)?.result ?? null) : said
-  if (!late) endTool(batch, call, 'success', { status: 'success', output: result })
-  moveContract(batch, call, ['resume', 'human'], { decided_by: 'human' })
-  moveContract(batch, call, ['succeed', 'human'], { result })
-  remember(batch, call, 'completed', { result })
+function reject(batch: Batch, call: CallView, reason: string, actor: Actor) {
+  moveContract(batch, call, ['reject', actor], { error_message: reason })
+  remember(batch, call, 'rejected', { error: reason })
 }
 
-const reportOf = ({ evidence }: CallView) => evidence.find(({ reported }) => reported === 'done')
+/** What a person says about an unknown outcome. */
+export interface Settlement {
+  readonly outcome: 'happened' | 'did_not' | 'leave'
+  readonly result?: Json
+  readonly reason: string
+}
 
-/** A person, or a probe before them, knows that it did not happen. `late`: as above. */
-export function settledDidNot(batch: Batch, call: CallView, reason: string, late: boolean) {
-  if (!late) endTool(batch, call, 'execution_error', { status: 'error', error: reason })
+/**
+ * A person knows whether it happened. Without a result of theirs, the result is what the tool reported after it was
+ * given up. `late`: the run is over, and the tool has its result. Does nothing if the person leaves it open.
+ */
+export function settle(batch: Batch, call: CallView, { outcome, result: said, reason }: Settlement, late = false) {
+  if (outcome === 'leave') return
+  const happened = outcome === 'happened'
+  const reported = call.evidence.find((evidence) => evidence.reported === 'done')
+  const result = said === undefined ? (reported?.result ?? null) : said
+  if (!late && happened) endTool(batch, call, 'success', { status: 'success', output: result })
+  if (!late && !happened) endTool(batch, call, 'execution_error', { status: 'error', error: reason })
   moveContract(batch, call, ['resume', 'human'], { decided_by: 'human' })
-  moveContract(batch, call, ['fail', 'human'], { error_message: reason, error_kind: 'did_not_happen' })
-  remember(batch, call, 'failed', { error: reason })
+  if (happened) moveContract(batch, call, ['succeed', 'human'], { result })
+  else moveContract(batch, call, ['fail', 'human'], { error_message: reason, error_kind: 'did_not_happen' })
+  remember(batch, call, happened ? 'completed' : 'failed', happened ? { result } : { error: reason })
 }
 
 /** Ends a call with its run. An action that may have happened is never called off: see `closing.ts`. */
@@ -294,22 +294,12 @@ function endTool(
   batch.on(subject.tool(call), 'tool_node').move(trigger, { call_id: call.call_id, ...result })
 }
 
-function stepDone(batch: Batch, call: CallView, result: Json) {
-  moveContract(batch, call, ['succeed', 'graph_runner'], { result })
-  remember(batch, call, 'completed', { result })
-}
-
-function reject(batch: Batch, call: CallView, reason: string, actor: Actor) {
-  moveContract(batch, call, ['reject', actor], { error_message: reason })
-  remember(batch, call, 'rejected', { error: reason })
-}
-
-interface Outcome {
-  readonly result?: Json
-  readonly error?: string
-}
-
-function remember(batch: Batch, call: CallView, final_status: Final, { result, error }: Outcome) {
+function remember(
+  batch: Batch,
+  call: CallView,
+  final_status: Payload<'memory.committed'>['final_status'],
+  { result, error }: { readonly result?: Json; readonly error?: string },
+) {
   const { action_type, action_summary, irreversible, opened_at } = call
   const execution_id = executionOf(call)
   const runes = batch.runes.filter((rune) => rune.execution_id === execution_id)

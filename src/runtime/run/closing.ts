@@ -1,13 +1,12 @@
 import { isFault } from '../../faults/catalogue.ts'
 import { isoTime } from '../../kernel/instant.ts'
-import type { Json } from '../../kernel/json.ts'
+import { isTerminal } from '../../kernel/machine.ts'
 import { contractMachine } from '../../machines/contract.ts'
-import type { CallView, InteractionView } from '../../observation/session-state.ts'
+import type { CallView, InteractionView, RunView } from '../../observation/session-state.ts'
 import type { Evidence } from '../../runes/kinds/call.ts'
-import type { Payload } from '../../runes/kinds.ts'
 import type { Actor } from '../../runes/rune.ts'
-import { type Batch, createBatch, subject } from '../batch.ts'
-import { attempt } from '../decide-and-append.ts'
+import { type Batch, subject } from '../batch.ts'
+import { change } from '../decide-and-append.ts'
 import type { Engine } from '../engine.ts'
 import { onItsOwn } from '../scopes.ts'
 import { evidenceOf, isMarked, readThrown } from '../thrown.ts'
@@ -19,15 +18,16 @@ import {
   failed,
   outcomeUnknown,
   type Question,
-  settledDidNot,
-  settledHappened,
+  type Settlement,
+  type Success,
+  settle,
   succeeded,
   unknownLeft,
 } from './calls.ts'
 
 /** What the holder knows about an effect that it began itself. */
 export type Known =
-  | { readonly status: 'success'; readonly output: Json; readonly duration_ms: number; readonly output_ref?: string }
+  | ({ readonly status: 'success' } & Success)
   | { readonly status: 'error' | 'sandbox_violation'; readonly error: string; readonly error_kind: string }
 
 /** Why something ends, and who ends it. */
@@ -36,69 +36,49 @@ export interface Why {
   readonly actor: Actor
 }
 
-/** How the calls of a run that ends are closed. */
 interface Closing extends Why {
-  readonly newInteractionId: () => string
-  readonly settlementFor: (call: CallView) => Question
-  readonly knownOf: (call: CallView) => Known | undefined
-  /** It may be taken as not done, whatever became of it: it only reads, or it can be repeated or undone. */
-  readonly isHarmless: (call: CallView) => boolean
+  readonly knownOf?: (call: CallView) => Known | undefined
 }
 
 /**
  * Ends every open call of a run that ends. What never began is withdrawn, what is known is recorded, and what may have
  * happened is never called off: its contract goes on waiting, and the question to a person outlives the run.
  */
-export function closeCalls(batch: Batch, calls: readonly CallView[], how: Closing) {
-  for (const call of calls) closeCall(batch, call, how)
-}
-
-function closeCall(batch: Batch, call: CallView, how: Closing) {
-  const { reason, actor } = how
-  if (call.contract === 'pending') return cancelled(batch, call, reason, actor)
-  if (call.contract === 'waiting' && call.reason !== 'outcome_unknown') return cancelled(batch, call, reason, actor)
-  if (call.contract === 'waiting') return leave(batch, call, how)
-  if (call.contract !== 'running') return
-
-  const known = how.knownOf(call)
-  if (known?.status === 'success') {
-    const { output, duration_ms, output_ref } = known
-    return succeeded(batch, call, output, { duration_ms, ...(output_ref === undefined ? {} : { output_ref }) })
+export function closeCalls(engine: Engine, batch: Batch, run: RunView, how: Closing) {
+  const { turns, calls } = batch.state
+  for (const call_id of turns.get(run.turn_id ?? '')?.call_ids ?? []) {
+    const call = calls.get(call_id)
+    if (call !== undefined) closeCall(engine, batch, call, how)
   }
-  if (known !== undefined) return failed(batch, call, known)
-  if (how.isHarmless(call)) return cancelled(batch, call, reason, actor)
-  unknownLeft(batch, call, how.newInteractionId(), how.settlementFor(call))
 }
 
-function leave(batch: Batch, call: CallView, how: Closing) {
+function closeCall(engine: Engine, batch: Batch, call: CallView, { reason, actor, knownOf }: Closing) {
+  const leaveUnknown = () => unknownLeft(batch, call, engine.ids.next('int'), settlementQuestion(call, batch))
+  if (call.contract === 'running') {
+    const known = knownOf?.(call)
+    if (known?.status === 'success') return succeeded(batch, call, known)
+    if (known !== undefined) return failed(batch, call, known)
+    return call.irreversible ? leaveUnknown() : cancelled(batch, call, reason, actor)
+  }
+  if (call.contract === 'pending') return cancelled(batch, call, reason, actor)
+  if (call.contract !== 'waiting') return
+  if (call.reason !== 'outcome_unknown') return cancelled(batch, call, reason, actor)
   const question = batch.state.interactions.get(call.interaction_id ?? '')
   // An answer that comes while the run ends without it would be recorded and never used.
   if (question !== undefined) batch.restOn(question.interaction_id)
-  const settled = question?.answered === null || question === undefined ? undefined : readSettlement(question.answered)
-  if (settled === undefined) return outcomeUnknown(batch, call, how.reason)
-  if (settled.outcome === 'happened') return settledHappened(batch, call, settled.result, false)
-  if (settled.outcome === 'did_not') return settledDidNot(batch, call, settled.reason, false)
-  unknownLeft(batch, call, how.newInteractionId(), how.settlementFor(call))
+  const settlement = settlementIn(question)
+  if (settlement === undefined) outcomeUnknown(batch, call, reason)
+  else if (settlement.outcome === 'leave') leaveUnknown()
+  else settle(batch, call, settlement)
 }
 
-interface Settlement {
-  readonly outcome: 'happened' | 'did_not' | 'leave'
-  readonly result?: Json
-  readonly reason: string
-}
-
-/** Reads back what a person said about an unknown outcome. It was checked before it was recorded; an erased one says nothing. */
-export function readSettlement({ reply }: Payload<'interaction.answered'>): Settlement {
-  const {
-    outcome = 'leave',
-    result,
-    reason,
-  } = reply as { outcome?: Settlement['outcome']; result?: Json; reason?: string }
-  return {
-    outcome,
-    ...(result === undefined ? {} : { result }),
-    reason: reason ?? 'A person says that it did not happen.',
-  }
+/** What a person answered about an unknown outcome. It was checked before it was recorded; an erased one says nothing. */
+export function settlementIn(question: Pick<InteractionView, 'answered'> | undefined): Settlement | undefined {
+  const reply = question?.answered?.reply
+  if (reply === undefined) return undefined
+  const { outcome = 'leave', result, reason } = reply as Partial<Settlement>
+  const known = result === undefined ? {} : { result }
+  return { outcome, ...known, reason: reason ?? 'A person says that it did not happen.' }
 }
 
 /**
@@ -113,8 +93,7 @@ export function withdrawQuestions(
   for (const question of batch.state.interactions.values()) {
     const { interaction_id, run_id, opened } = question
     if (run_id !== null || batch.stateOf(interaction_id) !== 'open' || opened.interaction_kind === 'notice') continue
-    if (!isMeant(question)) continue
-    batch.on(subject.question(question), actor).move('withdraw', { reason })
+    if (isMeant(question)) batch.on(subject.question(question), actor).move('withdraw', { reason })
   }
 }
 
@@ -150,7 +129,7 @@ export function patienceOf(engine: Engine, call: CallView): number {
   return call.started_at + (call.timeout_ms ?? 0) + Math.max(lateWorkerMs ?? 0, leaseMs)
 }
 
-/** Why an unknown outcome cannot be settled now, in words. */
+/** An obstacle as a sentence. */
 export function sayObstacle(found: Obstacle): string {
   if (found.obstacle === 'done') return 'The tool has returned since it was given up, and says that it was done.'
   if (found.obstacle === 'early') return `A stopped worker might still carry it out until ${isoTime(found.earliest)}.`
@@ -203,13 +182,12 @@ export async function recordReport(engine: Engine, report: Report): Promise<bool
   try {
     const evidence = await evidenceIn(engine, report)
     await onItsOwn(() =>
-      attempt<void>(engine, session_id, (state) => {
-        const known = state.calls.get(call.call_id)
-        if (known === undefined || !isOpen(known)) return { answer: () => {} }
-        const batch = createBatch(state, engine.clock.now())
-        evidenceAdded(batch, known, evidence)
+      change(engine, session_id, (batch) => {
+        const known = batch.state.calls.get(call.call_id)
+        if (known === undefined || !isOpen(known)) return
         // What has been settled meanwhile needs no evidence.
-        return { batch, read: [known.execution_id ?? ''], answer: () => {} }
+        batch.restOn(known.execution_id ?? '')
+        evidenceAdded(batch, known, evidence)
       }),
     )
     return true
@@ -226,7 +204,7 @@ export async function recordReport(engine: Engine, report: Report): Promise<bool
 
 /** Its outcome is not settled. What can be undone has failed with its timeout, unless it is asked about. */
 function isOpen({ contract, irreversible, reason }: CallView): boolean {
-  if (contract === null || contractMachine.states[contract].terminal) return false
+  if (contract === null || isTerminal(contractMachine, contract)) return false
   return irreversible || reason === 'outcome_unknown'
 }
 

@@ -1,7 +1,6 @@
 import { accepted, faults, isFault } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
-import type { Json } from '../../kernel/json.ts'
-import type { GoalView } from '../../observation/goal-state.ts'
+import { hasPlace } from '../../observation/goal-state.ts'
 import { positionOf } from '../../observation/graph-state.ts'
 import { obstacleTo } from '../../observation/obstacle.ts'
 import type { AgentView, RunView, SessionState } from '../../observation/session-state.ts'
@@ -12,25 +11,15 @@ import { afterLostRace } from '../decide-and-append.ts'
 import { ancestorsOf, isStoppedAbove } from '../delegation.ts'
 import { definitionOf, type Engine } from '../engine.ts'
 import { stackOf } from '../thrown.ts'
-import { leftBehind } from '../tools/carry-out.ts'
+import { afterGrace, leftBehind } from '../tools/carry-out.ts'
 import { cancelHeld, crash, putBack } from './end.ts'
-import {
-  batchFor,
-  callsOf,
-  commit,
-  type Hold,
-  type InHand,
-  isTaken,
-  isUnderWay,
-  stopEverything,
-  turnOf,
-} from './hold.ts'
+import { batchFor, callsOf, commit, type Hold, isTaken, isUnderWay, stopEverything, turnOf } from './hold.ts'
 import { reason } from './reason.ts'
 import { recordOutcomes, work } from './round.ts'
 
 /**
- * Takes a run and works on it until it ends, waits for people, or is taken away. Whatever goes wrong inside the agent
- * ends that agent's run; what goes wrong in the store stops the worker, and the record decides what comes next.
+ * Takes a run and works on it until it ends, waits for people, or is taken away. An error of the agent ends that agent's
+ * run. An error of the store stops the worker, and the record decides what comes next. False: there was no run to take.
  */
 export async function drive(
   engine: Engine,
@@ -46,9 +35,9 @@ export async function drive(
   // The process may have begun to go down while the run was taken; from here on it tells every hold.
   hold.isLeaving = engine.isStopping()
   try {
-    while ((await lookAgain(engine, hold)) === 'on') if (hold.lease.signal.aborted || isTaken(hold)) return true
+    while ((await step(hold)) === 'on') if (hold.lease.signal.aborted || isTaken(hold)) return true
   } catch (error) {
-    if (!isLost(error) && !isTaken(hold)) await contain(engine, hold, error)
+    if (!isLost(error) && !isTaken(hold)) await contain(hold, error)
   } finally {
     held.delete(run_id)
     hold.lease.release()
@@ -59,86 +48,82 @@ export async function drive(
   return true
 }
 
-/** The agent broke. It ends, whatever is asked of it meanwhile; its parent and its siblings go on. */
-async function contain(engine: Engine, hold: Hold, error: unknown) {
-  const told = stackOf(error, engine.redactor.redact)
-  engine.warn('an agent crashed', { agent_id: hold.agent.agent_id, run_id: hold.run.run_id, error: told })
-  for (let left = 20; left > 0; left--)
-    try {
-      await crash(engine, hold, error)
-      return
-    } catch (again) {
-      if (isLost(again)) return
-      await afterLostRace(engine, hold.state, again)
-    }
-}
-
 /**
- * Another worker holds the run: this one is parked, and what it still had in
- * hand is no longer its business. An error of the store is passed on.
+ * One step of a turn. While the turn streams, the model answers, and its calls are recorded and begun in one append
+ * (`reason`, `receive`, `proceed`). While it executes tools, outcomes are recorded and what is left begins (`work`,
+ * `proceed`), until the model goes on with the results. What was asked of the run comes first.
  */
-function isLost(error: unknown): boolean {
-  if (error instanceof Fault && error.kind === 'store') throw error
-  return isFault(error, 'stale_fence')
-}
-
-/** Something was asked of the run while its next move was on the way: what is asked comes first. */
-async function lookAgain(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
+async function step(hold: Hold): Promise<'on' | 'over'> {
+  const { cancel } = hold.run
   try {
-    return await step(engine, hold)
+    if (turnOf(hold).state === 'streaming') return await reason(hold)
+    if (cancel === 'cancel' || (cancel !== null && !isUnderWay(hold))) return await stopHeld(hold)
+    return await (hold.isLeaving ? leave(hold) : work(hold))
   } catch (error) {
-    await afterLostRace(engine, hold.state, error)
+    // Something was asked of the run while its next move was on the way.
+    await afterLostRace(hold.engine, hold.state, error)
     return 'on'
   }
 }
 
-async function step(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
-  if (turnOf(hold).state === 'streaming') return reason(engine, hold)
-  if (hold.run.cancel !== null && (hold.run.cancel === 'cancel' || !isUnderWay(hold))) {
-    await stopEffects(engine, hold)
-    return cancelHeld(engine, hold)
-  }
-  if (hold.isLeaving) return leave(engine, hold)
-  return work(engine, hold)
+/** Asks what is under way to stop, and waits for its answer as long as the cancel grace lasts. */
+async function stopHeld(hold: Hold): Promise<'over'> {
+  for (const { abort } of hold.inHand.values()) abort.abort()
+  await waitForEffects(hold)
+  return cancelHeld(hold)
 }
 
 /**
  * The process goes down: what is under way may still finish, and what it came to is recorded. The run goes back into
  * the queue in good order, so that going down while it waits, however often, is not taken for a worker that was lost.
  */
-async function leave(engine: Engine, hold: Hold): Promise<'over'> {
+async function leave(hold: Hold): Promise<'over'> {
   // What is known is on record before what is not known yet is waited for.
   if (isUnderWay(hold)) {
-    const known = batchFor(engine, hold)
+    const known = batchFor(hold)
     recordOutcomes(hold, known, callsOf(hold))
-    if (known.runes.length > 0) await commit(engine, hold, known)
+    await commit(hold, known)
   }
-  await settle(engine, [...hold.inHand.values()])
-  const batch = batchFor(engine, hold)
+  await waitForEffects(hold)
+  const batch = batchFor(hold)
   recordOutcomes(hold, batch, callsOf(hold))
-  putBack({ hold, batch }, 'the worker is shutting down')
-  await commit(engine, hold, batch)
+  putBack(hold, batch, 'the worker is shutting down')
+  await commit(hold, batch)
   return 'over'
 }
 
-/** Asks what is under way to stop, and waits a little for its answer: what is known is better than what is not. */
-async function stopEffects(engine: Engine, hold: Hold) {
-  const underWay = [...hold.inHand.values()]
-  for (const { abort } of underWay) abort.abort()
-  await settle(engine, underWay)
-}
-
-async function settle(engine: Engine, underWay: readonly InHand[]) {
-  if (underWay.length === 0) return
-  const enough = Promise.withResolvers<void>()
-  const cancel = engine.timers.after(engine.settings.cancelGraceMs, enough.resolve)
-  await Promise.race([Promise.all(underWay.map((e) => e.done)), enough.promise])
+async function waitForEffects({ engine, inHand }: Hold) {
+  if (inHand.size === 0) return
+  const grace = Promise.withResolvers<void>()
+  const cancel = afterGrace(engine, grace.resolve)
+  await Promise.race([Promise.all([...inHand.values()].map(({ done }) => done)), grace.promise])
   cancel()
 }
 
+/** The agent broke. It ends, whatever is asked of it meanwhile; its parent and its siblings go on. */
+async function contain(hold: Hold, error: unknown) {
+  const { engine, agent, run, state } = hold
+  const told = stackOf(error, engine.redactor.redact)
+  engine.warn('an agent crashed', { agent_id: agent.agent_id, run_id: run.run_id, error: told })
+  for (let left = 20; left > 0; left--)
+    try {
+      await crash(hold, error)
+      return
+    } catch (again) {
+      if (isLost(again)) return
+      await afterLostRace(engine, state, again)
+    }
+}
+
+/** Another worker holds the run, and what this one still has in hand does not count. An error of the store is passed on. */
+function isLost(error: unknown): boolean {
+  if (error instanceof Fault && error.kind === 'store') throw error
+  return isFault(error, 'stale_fence')
+}
+
 /**
- * Takes a queued run: raises its epoch, and opens a turn unless one is still executing tools. Undefined: it is not
- * there to be taken, and that is no error, since whatever the queue delivers, and however often, the log decides.
+ * Takes a queued run: raises its epoch, and opens a turn unless one is still executing tools. Undefined: it is not there
+ * to be taken. That is no error: whatever the queue delivers, and however often, the log decides.
  */
 async function take(engine: Engine, session_id: string, run_id: string): Promise<Hold | undefined> {
   if (engine.isStopping()) return undefined
@@ -166,11 +151,9 @@ export function mayBeTaken(state: SessionState, run: RunView): boolean {
 }
 
 async function tryToTake(engine: Engine, state: SessionState, run: RunView): Promise<Hold | 'stale'> {
-  const { session_id } = state
-  const { run_id } = run
-  const agent = state.agents.get(run.agent_id) as AgentView
+  const { run_id, agent_id } = run
   // Before the run is ours: one that this process cannot work on is left to those who can.
-  const definition = definitionOf(engine, state, run.agent_id)
+  const definition = definitionOf(engine, state, agent_id)
   const since = engine.leases.instant()
   const batch = createBatch(state, engine.clock.now())
   const epoch = run.epoch + 1
@@ -180,24 +163,20 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
     const turn_id = engine.ids.next('turn')
     // What it was asked stands in the dialogue already if it has had a turn before.
     const input = run.has_begun ? (run.steers[0] ?? null) : run.input
-    const opening = { turn_id, agent_id: run.agent_id, input }
-    batch.on(subject.turn(run, turn_id), 'graph_runner').move('start_turn', opening)
+    batch.on(subject.turn(run, turn_id), 'graph_runner').move('start_turn', { turn_id, agent_id, input })
   }
-  // The agent and the session are in the guards: if one of them moves first, this is decided again.
-  const expect = {
-    ...Object.fromEntries(batch.moved),
-    [run.agent_id]: versionOf(state, run.agent_id),
-    [session_id]: versionOf(state, session_id),
-    ...Object.fromEntries(ancestorsOf(state, run).map(({ run_id: id }) => [id, versionOf(state, id)])),
-  }
-  const taken = await engine.sessions.commit(state, batch, { expect })
+  // The agent, the session and the runs above are in the guards: if one of them moves first, this is decided again.
+  for (const id of [agent_id, state.session_id, ...ancestorsOf(state, run).map((above) => above.run_id)])
+    batch.restOn(id)
+  const taken = await engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
   if (isFault(taken, 'stale_write', 'transition_refused')) return 'stale'
   accepted(taken)
   engine.preserving.taken(run_id)
   const hold: Hold = {
+    engine,
     state,
     run,
-    agent,
+    agent: state.agents.get(agent_id) as AgentView,
     definition,
     lease: engine.leases.hold(run_id, epoch, since),
     epoch,
@@ -212,45 +191,36 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
   return hold
 }
 
-function versionOf(state: SessionState, subject_id: string): number {
-  return state.subjects.get(subject_id)?.version ?? 0
-}
-
 /**
- * A goal says how many of its tasks are worked on at once, in all and by each agent. The scheduler gives out no more;
- * but a task that waited for a person goes on when the answer comes, and its place may be taken by then. Undefined:
- * there is no place, and the driver of the goal wakes the run again when one is free. What is returned ends the time in
- * which the run is being taken.
+ * The scheduler of a goal gives out no more tasks than its limits allow. But a task that waited for a person goes on
+ * when the answer comes, and its place may be taken by then. Undefined: there is no place, and the driver of the goal
+ * wakes the run when one is free. The returned function ends the time in which the run is being taken.
  */
-function takePlace({ taking, turnedAway }: Engine, state: SessionState, run: RunView): (() => void) | undefined {
-  const goal = state.goals.size === 0 ? undefined : goalOf(state, run.run_id)
+function takePlace(
+  { taking, turnedAway }: Engine,
+  { goals, runs }: SessionState,
+  { run_id }: RunView,
+): (() => void) | undefined {
+  const isOf = (task: { readonly run_ids: readonly string[] }) => task.run_ids.at(-1) === run_id
+  const goal = goals.values().find(({ tasks }) => tasks.some(isOf))
   if (goal === undefined) return () => {}
-  const { max_parallel, per_agent } = goal.config
-  const owner = goal.tasks.find(({ run_ids }) => run_ids.at(-1) === run.run_id)?.planned.owner ?? ''
-  const busy = goal.tasks.filter(({ run_ids }) => {
-    const other = run_ids.at(-1) ?? ''
-    return other !== run.run_id && (state.runs.get(other)?.status === 'running' || taking.has(other))
+  const busy = goal.tasks.filter((task) => {
+    const other = task.run_ids.at(-1) ?? ''
+    return !isOf(task) && (runs.get(other)?.status === 'running' || taking.has(other))
   })
-  const alike = busy.filter(({ planned }) => planned.owner === owner)
-  const limitOf = (limit: Json | undefined) => (typeof limit === 'number' ? limit : Number.POSITIVE_INFINITY)
-  const own = Object(per_agent) as Readonly<Record<string, Json>>
-  if (busy.length >= limitOf(max_parallel) || alike.length >= limitOf(own[owner])) {
-    turnedAway.add(run.run_id)
+  const owners = busy.map(({ planned }) => planned.owner)
+  if (!hasPlace(goal.config, owners, goal.tasks.find(isOf)?.planned.owner ?? '')) {
+    turnedAway.add(run_id)
     return undefined
   }
-  taking.add(run.run_id)
-  return () => taking.delete(run.run_id)
-}
-
-function goalOf(state: SessionState, run_id: string): GoalView | undefined {
-  for (const goal of state.goals.values()) if (goal.tasks.some(({ run_ids }) => run_ids.at(-1) === run_id)) return goal
-  return undefined
+  taking.add(run_id)
+  return () => taking.delete(run_id)
 }
 
 /**
- * A run whose call was begun by a worker that is gone goes on only if its log is what was recorded: whether the call
- * may be repeated stands there, and a changed byte must not start it a second time. Throws `store_damaged` otherwise.
- * Who signed an erasure is for `verify` to judge; here the chain and the payloads count.
+ * A run whose call was begun by a worker that is gone goes on only if its log is what was recorded: whether the call may
+ * be repeated stands there, and a changed byte must not start it a second time. Throws `store_damaged` otherwise. Who
+ * signed an erasure is for `verify` to judge; here the chain and the payloads count.
  */
 async function proveInFlight(engine: Engine, state: SessionState, run: RunView): Promise<void> {
   if (!positionOf(state, run.run_id).pending.some(({ contract }) => contract === 'running')) return

@@ -5,6 +5,7 @@ import { subject } from '../batch.ts'
 import type { Engine } from '../engine.ts'
 import { guardListeners, liveSignal } from '../live-signal.ts'
 import { once } from '../once.ts'
+import { wait } from '../ports.ts'
 import { type Culprit, type Fate, inScopeOf } from '../scopes.ts'
 import { evidenceOf, readThrown, stackOf, stacksOf } from '../thrown.ts'
 import { type Outcome as Carried, carryOut, isGivenUp, returned } from '../tools/carry-out.ts'
@@ -16,10 +17,10 @@ import { type Obstacle, obstacleToDidNot, patienceOf, recordReport, sayObstacle 
 import { batchFor, commit, type Hold, type InHand, nudge, type Outcome } from './hold.ts'
 
 /**
- * Touches the world. The record that it may is committed; the lease is looked at once more, right here, so that a
- * worker that slept cannot act after someone else has taken over.
+ * Touches the world. The record that it may is committed; the lease is looked at once more, right here, so that a worker
+ * that slept cannot act after another worker has taken over.
  */
-export function begin(engine: Engine, hold: Hold, call: CallView) {
+export function begin(hold: Hold, call: CallView) {
   const tool = hold.definition.registry.find(call.name)
   if (tool === undefined || !hold.lease.isValid()) return
   const abort = new AbortController()
@@ -27,7 +28,7 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
   if (hold.run.cancel === 'cancel' || hold.isLeaving) abort.abort()
   // A worker that was stopped and wakes must see at once that its lease is over, before any timer has fired.
   const signal = liveSignal(abort, () => void hold.lease.isValid())
-  const asking = createAsking(engine, hold, call, signal)
+  const asking = createAsking(hold, call, signal)
   const context = {
     idempotencyKey: call.idempotency_key ?? call.call_id,
     sessionId: hold.state.session_id,
@@ -36,24 +37,27 @@ export function begin(engine: Engine, hold: Hold, call: CallView) {
     executionId: call.execution_id ?? '',
     signal,
     ask: asking.ask,
-    progress: (chunk: string, stream: ProgressStream = 'message') => void report(engine, hold, call, { stream, chunk }),
+    progress: (chunk: string, stream: ProgressStream = 'message') => void report(hold, call, { stream, chunk }),
   }
-  const watch = watched(engine, hold, call, tool)
+  const watch = watched(hold, call, tool)
   inHand(hold, call, abort, async () => {
-    if (!(await watch.begin(hold))) return { status: 'cancelled', began: false, duration_ms: 0 }
-    const came = await carryOut(watch.tool, call.arguments, context, engine)
-    watch.end(hold, came)
+    if (!(await watch.begin())) return { status: 'cancelled', began: false, duration_ms: 0 }
+    const came = await carryOut(watch.tool, call.arguments, context, hold.engine)
+    watch.end(came)
     await asking.end()
     return came
   })
 }
 
 /** A tool that was given up may still be at it. Until it returns, it may act; what it says then is recorded. */
-function watched(engine: Engine, hold: Hold, call: CallView, tool: Tool) {
+function watched(hold: Hold, call: CallView, tool: Tool) {
+  const { engine, lease, epoch } = hold
+  const { session_id } = hold.state
   const execution_id = call.execution_id ?? ''
+  const { irreversible } = tool
   // What may be repeated, and undone, may also be at work twice.
-  const isCounted = tool.irreversible || !(tool.readOnly || tool.idempotent)
-  const crashing = createCrashing(engine, hold, call)
+  const isCounted = irreversible || !(tool.readOnly || tool.idempotent)
+  const crashing = createCrashing(hold, call)
   let running: Promise<Json> | undefined
   const end = (how: 'returned' | 'threw', isLate = false) => {
     if (isCounted) engine.atWork.end(execution_id, { how, isLate })
@@ -65,10 +69,9 @@ function watched(engine: Engine, hold: Hold, call: CallView, tool: Tool) {
   return {
     tool: { ...tool, run },
     /** Says that it is at work, for every process to see. False: it must not be called. */
-    async begin({ run, epoch, lease }: Hold): Promise<boolean> {
+    async begin(): Promise<boolean> {
       if (!isCounted) return lease.isValid()
-      const { irreversible } = tool
-      const begun = engine.atWork.begin({ execution_id, run_id: run.run_id, epoch, irreversible }).catch((error) => {
+      const begun = engine.atWork.begin({ execution_id, run_id: call.run_id, epoch, irreversible }).catch((error) => {
         engine.warn('a tool is not called: that it begins could not be recorded', {
           execution_id,
           error: readThrown(error, engine.redactor.redact).message,
@@ -81,17 +84,15 @@ function watched(engine: Engine, hold: Hold, call: CallView, tool: Tool) {
       return false
     },
     /** What it came to is known, or it was given up. It is at work until it has returned and that is on record. */
-    end({ state: { session_id } }: Hold, came: Carried) {
+    end(came: Carried) {
       if (running === undefined) return end('threw')
       const isLate = isGivenUp(came) || crashing.hasCrashed()
+      const record = (how: 'returned' | 'threw' | 'crashed', value: unknown) =>
+        recordReport(engine, { session_id, tool, call, how, value })
       const hear = async (how: 'returned' | 'threw', value: unknown) => {
-        const record = () => recordReport(engine, { session_id, tool, call, how, value })
-        if (!isLate || (await untilRecorded(engine, record))) end(how, isLate)
+        if (!isLate || (await untilRecorded(engine, () => record(how, value)))) end(how, isLate)
       }
-      const crashed = async (value: unknown) => {
-        await recordReport(engine, { session_id, tool, call, how: 'crashed', value })
-      }
-      crashing.end(isGivenUp(came) ? crashed : undefined)
+      crashing.end(isGivenUp(came) ? (thrown) => record('crashed', thrown) : undefined)
       void running.then(
         (value) => hear('returned', value),
         (thrown) => hear('threw', thrown),
@@ -107,21 +108,21 @@ const report_pause_ms = { first: 100, most: 5_000 }
 async function untilRecorded({ timers, closing }: Engine, record: () => Promise<boolean>): Promise<boolean> {
   for (let pause = report_pause_ms.first; !(await record()); pause = Math.min(2 * pause, report_pause_ms.most)) {
     if (closing.aborted) return false
-    await new Promise<void>((resolve) => timers.after(pause, resolve))
+    await wait(timers, pause)
   }
   return true
 }
 
 /**
  * A call that a dead worker began. What only reads or may be repeated is done again; what can be asked about is asked
- * about; everything else is unknown. The flags are those of the definition that the call was made under. A tool that
- * was redefined since is neither repeated nor asked.
+ * about; everything else is unknown. The flags are those of the definition that the call was made under. A tool that was
+ * redefined since is neither repeated nor asked.
  */
-export function probe(engine: Engine, hold: Hold, call: CallView) {
+export function probe(hold: Hold, call: CallView) {
   const abort = new AbortController()
   const mayRepeat = call.read_only || call.idempotent
-  const problem = mayRepeat ? whyNotRepeat(engine, hold, call) : outdated(hold, call)
-  if (mayRepeat && problem === undefined) return begin(engine, hold, call)
+  const problem = mayRepeat ? whyNotRepeat(hold, call) : outdated(hold, call)
+  if (mayRepeat && problem === undefined) return begin(hold, call)
   if (mayRepeat && !call.irreversible)
     return inHand(hold, call, abort, async () => ({
       status: 'error',
@@ -132,7 +133,7 @@ export function probe(engine: Engine, hold: Hold, call: CallView) {
   const tool = hold.definition.registry.find(call.name)
   inHand(hold, call, abort, async () => {
     if (problem !== undefined) return unclear(call, { source: 'definition', message: problem })
-    return tool?.probe === undefined ? unclear(call) : asked(engine, tool, call, abort)
+    return tool?.probe === undefined ? unclear(call) : asked(hold.engine, tool, call, abort.signal)
   })
 }
 
@@ -145,8 +146,9 @@ function unclear(call: CallView, probed?: Evidence): Outcome {
 
 const probeSaid = (message: string): Evidence => ({ source: 'probe', message })
 
-async function asked(engine: Engine, tool: Tool, call: CallView, abort: AbortController): Promise<Outcome> {
-  const { signal } = abort
+async function asked(engine: Engine, tool: Tool, call: CallView, signal: AbortSignal): Promise<Outcome> {
+  const { call_id, execution_id } = call
+  const { redact } = engine.redactor
   try {
     // Looked at before the probe is asked: what counts is the state after which no worker can do it any more.
     let obstacle = await obstacleToDidNot(engine, call)
@@ -156,24 +158,18 @@ async function asked(engine: Engine, tool: Tool, call: CallView, abort: AbortCon
       found = await probeOnce(engine, tool, call, signal)
     }
     if (found.outcome === 'happened') return { ...(await returned(tool, found.result, engine)), duration_ms: 0 }
-    if (found.outcome === 'unusable') engine.warn('a probe failed', { call_id: call.call_id, error: found.problem })
+    if (found.outcome === 'unusable') engine.warn('a probe failed', { call_id, error: found.problem })
     if (found.outcome !== 'did_not')
       return unclear(call, probeSaid('problem' in found ? found.problem : 'The probe cannot tell.'))
     if (obstacle !== undefined)
       return unclear(call, probeSaid(`The probe found nothing, but: ${sayObstacle(obstacle)}`))
     const why = call.evidence.at(-1)?.message ?? 'The worker was lost.'
-    return {
-      status: 'error',
-      error: `${why} The probe says that it did not happen.`,
-      error_kind: 'did_not_happen',
-      duration_ms: 0,
-    }
+    const error = `${why} The probe says that it did not happen.`
+    return { status: 'error', error, error_kind: 'did_not_happen', duration_ms: 0 }
   } catch (error) {
-    const { call_id, execution_id } = call
-    engine.warn('a probe failed', { call_id, error: readThrown(error, engine.redactor.redact).message })
-    const told = stacksOf(error, engine.redactor.redact)
-    engine.log.info('a probe threw', { tool: tool.name, call_id, execution_id, error: told })
-    return unclear(call, evidenceOf('probe', error, engine.redactor.redact))
+    engine.warn('a probe failed', { call_id, error: readThrown(error, redact).message })
+    engine.log.info('a probe threw', { tool: tool.name, call_id, execution_id, error: stacksOf(error, redact) })
+    return unclear(call, evidenceOf('probe', error, redact))
   }
 }
 
@@ -182,10 +178,11 @@ async function obstacleRemains(engine: Engine, call: CallView, signal: AbortSign
   const patience = patienceOf(engine, call)
   for (;;) {
     const obstacle = await obstacleToDidNot(engine, call)
-    const now = engine.clock.now()
+    const left = patience - engine.clock.now()
     // A tool that says that it was done will say so tomorrow.
-    if (obstacle === undefined || obstacle.obstacle === 'done' || now >= patience) return obstacle
-    await until(engine, Math.min(patience, now + engine.settings.leaseMs / 4), signal)
+    if (obstacle === undefined || obstacle.obstacle === 'done' || left <= 0) return obstacle
+    await wait(engine.timers, Math.min(left, engine.settings.leaseMs / 4), signal)
+    signal.throwIfAborted()
   }
 }
 
@@ -208,26 +205,14 @@ async function probeOnce(
     late.abort()
   })
   try {
-    const key = call.idempotency_key ?? call.call_id
-    const { call_id } = call
+    const { call_id, idempotency_key } = call
     const either = guardListeners(AbortSignal.any([signal, late.signal]), engine, { call_id })
-    const probing = async () => readProbed(await tool.probe?.(key, call.arguments, either), engine.redactor.redact)
+    const ask = async () => tool.probe?.(idempotency_key ?? call_id, call.arguments, either)
+    const probing = async () => readProbed(await ask(), engine.redactor.redact)
     return await Promise.race([probing(), enough.promise])
   } finally {
     cancel()
   }
-}
-
-function until(engine: Engine, at: number, signal: AbortSignal): Promise<void> {
-  const left = at - engine.clock.now()
-  if (left <= 0) return Promise.resolve()
-  return new Promise((resolve, reject) => {
-    const cancel = engine.timers.after(left, resolve)
-    signal.addEventListener('abort', () => {
-      cancel()
-      reject(signal.reason)
-    })
-  })
 }
 
 /** It is in hand before it begins: a tool may report progress before it first waits for anything. */
@@ -243,44 +228,31 @@ function inHand(hold: Hold, call: CallView, abort: AbortController, start: () =>
 }
 
 /** Progress is decoration: a chunk that comes too late to be recorded is dropped. */
-async function report(
-  engine: Engine,
-  hold: Hold,
-  call: CallView,
-  progress: { readonly stream: ProgressStream; readonly chunk: string },
-) {
-  if (!hold.inHand.has(call.call_id)) return
+async function report(hold: Hold, call: CallView, progress: { stream: ProgressStream; chunk: string }) {
+  const { call_id } = call
+  if (!hold.inHand.has(call_id)) return
   try {
-    const batch = batchFor(engine, hold)
-    const payload = { call_id: call.call_id, ...progress }
-    batch.on(subject.tool(call), 'tool_node').move('progress_update', payload)
-    await commit(engine, hold, batch)
+    const batch = batchFor(hold)
+    batch.on(subject.tool(call), 'tool_node').move('progress_update', { call_id, ...progress })
+    await commit(hold, batch)
   } catch (error) {
-    engine.warn('progress was not recorded', { error: readThrown(error, engine.redactor.redact).message })
+    const { warn, redactor } = hold.engine
+    warn('progress was not recorded', { error: readThrown(error, redactor.redact).message })
   }
 }
 
 /** Records what a tool threw that was given up before. */
-type Report = (thrown: unknown) => Promise<void>
-
-/** A call that may crash outside the promise of its tool. */
-interface Crashing {
-  readonly culprit: Culprit
-  /** Rejects when it crashes. */
-  readonly crashed: Promise<never>
-  hasCrashed(): boolean
-  /** The call is over. Of a tool that was given up, a crash is evidence; otherwise it changes nothing any more. */
-  end(report?: Report): void
-}
+type Report = (thrown: unknown) => Promise<unknown>
 
 /**
  * Attributes errors that a tool throws where no code can catch them, such as in the callback of a timer. They count as
  * thrown by the call: what cannot be undone has an unknown outcome then. If the process ends, the run is let go and
  * nothing new begins.
  */
-function createCrashing(engine: Engine, hold: Hold, call: CallView): Crashing {
+function createCrashing(hold: Hold, call: CallView) {
   const { promise: crashed, reject } = Promise.withResolvers<never>()
   crashed.catch(() => {})
+  const { engine } = hold
   const { session_id } = hold.state
   const { call_id, run_id } = call
   let report: Report | undefined
@@ -291,7 +263,7 @@ function createCrashing(engine: Engine, hold: Hold, call: CallView): Crashing {
   async function crash(thrown: unknown, fate: Fate) {
     const { message } = readThrown(thrown, clean)
     engine.warn(`a tool crashed where no code could catch it; ${fate}`, { ...about, error: message })
-    if (report !== undefined) return report(thrown)
+    if (report !== undefined) return void (await report(thrown))
     const heard = call.evidence.length
     // Before it is let go of: its outcome is on record before what else is under way is waited for.
     if (fate === 'the process ends') hold.isLeaving = true
@@ -304,18 +276,20 @@ function createCrashing(engine: Engine, hold: Hold, call: CallView): Crashing {
       return now?.contract !== 'running' || now.evidence.length > heard ? true : undefined
     })
   }
-
+  const culprit: Culprit = {
+    about,
+    isUnknown: () => call.irreversible && hold.state.calls.get(call_id)?.contract === 'running',
+    describe: (thrown) => stackOf(thrown, clean),
+    // An interval may throw again and again until the process is gone.
+    crash: (thrown, fate) => (crashing ??= crash(thrown, fate)),
+  }
   return {
+    culprit,
+    /** Rejects when the call crashes. */
     crashed,
-    culprit: {
-      about,
-      isUnknown: () => call.irreversible && hold.state.calls.get(call_id)?.contract === 'running',
-      describe: (thrown) => stackOf(thrown, clean),
-      // An interval may throw again and again until the process is gone.
-      crash: (thrown, fate) => (crashing ??= crash(thrown, fate)),
-    },
     hasCrashed: () => crashing !== undefined,
-    end(given = async () => {}) {
+    /** The call is over. Of a tool that was given up, a crash is evidence; otherwise it changes nothing any more. */
+    end(given: Report = async () => {}) {
       report = given
     },
   }

@@ -8,15 +8,16 @@ import type { Engine } from '../engine.ts'
 import type { Lease } from '../store.ts'
 import { type Outcome as Carried, leftBehind } from '../tools/carry-out.ts'
 
-/** A run in the hands of this worker, and what only this worker knows about it. */
+/** A run that this worker holds, and what only this worker knows about it. */
 export interface Hold {
+  readonly engine: Engine
   readonly state: SessionState
   readonly run: RunView
   readonly agent: AgentView
   readonly definition: AgentDefinition
   readonly lease: Lease
   readonly epoch: number
-  /** Effects under way, by call. What is not in here was begun by someone else, if it was begun at all. */
+  /** Effects under way, by call. Another worker began what is not in here, if it was begun at all. */
   readonly inHand: Map<string, InHand>
   /** Calls whose outcome is unknown. */
   readonly unknown: Set<string>
@@ -30,7 +31,7 @@ export interface Hold {
   isLeaving: boolean
 }
 
-/** A call that this worker carries out. */
+/** An effect that this worker began. */
 export interface InHand {
   readonly abort: AbortController
   readonly done: Promise<void>
@@ -40,65 +41,50 @@ export interface InHand {
 /** What the tool came to, or what a probe found out: also that it is unknown. */
 export type Outcome = Carried | { readonly status: 'unknown'; readonly evidence?: Evidence }
 
-/** The current turn of the held run. */
+/** The turn of the run, as it is folded. */
 export function turnOf(hold: Hold): TurnView {
   const turn = hold.state.turns.get(hold.run.turn_id ?? '')
   if (turn === undefined) throw new Error(`${hold.run.run_id} is running without a turn.`)
   return turn
 }
 
-/** The calls of the current turn. */
+/** The calls of the turn. */
 export function callsOf(hold: Hold): CallView[] {
   return turnOf(hold).call_ids.flatMap((call_id) => hold.state.calls.get(call_id) ?? [])
 }
 
-/** The turn of the run that is held. */
+/** The turn of the run, as a subject to move. */
 export function heldTurn(hold: Hold): Subject<'turn'> {
   return subject.turn(hold.run, turnOf(hold).turn_id)
 }
 
-/** Begins the next append of the run that is held. */
-export function batchFor(engine: Engine, hold: Hold): Batch {
-  return createBatch(hold.state, engine.clock.now())
-}
-
-/** The next append of a run that is held, with what it is made from. */
-export interface Step {
-  readonly engine: Engine
-  readonly hold: Hold
-  readonly batch: Batch
-}
-
-/** Begins the next append of the run that is held. */
-export function stepOf(engine: Engine, hold: Hold): Step {
-  return { engine, hold, batch: batchFor(engine, hold) }
+/** Begins the next append of the run. */
+export function batchFor({ engine, state }: Hold): Batch {
+  return createBatch(state, engine.clock.now())
 }
 
 /**
- * Records under the fence: an append of a worker that lost its run cannot commit. One that moves the run itself also
- * expects that nothing was asked of it meanwhile: a request is obeyed before the run ends or waits. The session, too,
- * moves only from where it was seen: others may be about to suspend it. So does what rests on a question being open:
- * its answer may be on the way.
+ * Records under the fence: an append of a worker that lost its run cannot commit. One that moves the run, the session
+ * or a question expects that none of them has moved: a request, a suspension or an answer that is recorded first is
+ * obeyed first. A refusal is thrown and unwinds the whole step. An empty batch records nothing.
  */
-export async function commit(engine: Engine, hold: Hold, batch: Batch): Promise<readonly Rune[]> {
+export async function commit(hold: Hold, batch: Batch): Promise<readonly Rune[]> {
+  if (batch.runes.length === 0) return []
+  const { engine, state, epoch } = hold
   const { run_id } = hold.run
-  const fence = { run_id, epoch: hold.epoch }
-  const expect: Record<string, number> = {}
-  for (const [id, version] of batch.moved)
-    if (id === run_id || id === hold.state.session_id || hold.state.interactions.has(id)) expect[id] = version
+  const isExpected = (id: string) => id === run_id || id === state.session_id || state.interactions.has(id)
+  const expect = Object.fromEntries([...batch.moved].filter(([id]) => isExpected(id)))
   // Before it is recorded: what follows from the record may come here sooner than the news that it is.
   if (batch.stateOf(run_id) === 'waiting_user') engine.preserving.parked(run_id)
-  // A refusal unwinds the whole step: nothing that follows it may begin.
-  const runes = accepted(await engine.sessions.commit(hold.state, batch, { fence, expect }))
+  const runes = accepted(await engine.sessions.commit(state, batch, { fence: { run_id, epoch }, expect }))
   for (const call_id of hold.inHand.keys())
-    if (hold.state.calls.get(call_id)?.contract !== 'running') hold.inHand.delete(call_id)
+    if (state.calls.get(call_id)?.contract !== 'running') hold.inHand.delete(call_id)
   return runes
 }
 
 /** Some effect has not come to an end yet. */
 export function isUnderWay(hold: Hold): boolean {
-  for (const { outcome } of hold.inHand.values()) if (outcome === undefined) return true
-  return false
+  return hold.inHand.values().some(({ outcome }) => outcome === undefined)
 }
 
 /** The lease is gone: the stream and every effect under way are told, and nothing may be begun. */

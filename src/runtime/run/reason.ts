@@ -1,10 +1,11 @@
 import { isFault } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { cleanStream } from '../../runelog/redactor.ts'
-import { subject } from '../batch.ts'
+import { type Batch, subject } from '../batch.ts'
 import { afterLostRace } from '../decide-and-append.ts'
 import type { Engine } from '../engine.ts'
 import { guardListeners } from '../live-signal.ts'
+import { wait } from '../ports.ts'
 import { stacksOf } from '../thrown.ts'
 import { readCall } from '../tools/registry.ts'
 import { type Answer, answer, type Emotion, type StreamError } from '../turns/answer.ts'
@@ -26,70 +27,69 @@ import {
   suspend,
   watchBudgets,
 } from './end.ts'
-import { batchFor, commit, type Hold, heldTurn, type Step, stepOf, turnOf } from './hold.ts'
+import { batchFor, commit, type Hold, heldTurn, turnOf } from './hold.ts'
 import { isStep, receive } from './receive.ts'
 
 /** Lets the model answer once, and records what it said. */
-export async function reason(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
-  if (hold.run.cancel !== null) return cancelHeld(engine, hold)
+export async function reason(hold: Hold): Promise<'on' | 'over'> {
+  if (hold.run.cancel !== null) return cancelHeld(hold)
   if (hold.run.is_input_erased)
-    return failRun(engine, hold, {
+    return failRun(hold, {
       error_code: 'INPUT_REDACTED',
       message: 'What it was told was redacted before it answered. Submit it again.',
     })
-  const stop = await stopBefore(engine, hold, 0, { partial: '' })
+  const stop = await stopBefore(hold, 0, { partial: '' })
   if (stop !== undefined) return stop
+  const { said, spent } = await hear(hold)
+  if (hold.lease.signal.aborted) return 'over'
+  // What was said is kept, whatever is asked meanwhile: the record is looked at again, the model is not asked again.
+  for (;;)
+    try {
+      return await conclude(hold, said, spent)
+    } catch (error) {
+      await afterLostRace(hold.engine, hold.state, error)
+    }
+}
 
+/** What the model said, without secrets and with its price. `spent` is the budget over which the answer was cut. */
+async function hear(hold: Hold): Promise<{ said: Answer; spent: Exhausted | undefined }> {
+  const { engine, definition, agent, run, state } = hold
+  const { model, price, instructions } = definition
+  const { redact } = engine.redactor
+  const { messages } = agent.dialogue
   const request = buildRequest({
-    instructions: hold.definition.instructions,
-    messages: hold.agent.dialogue.messages,
+    instructions,
+    messages,
     tools: toolsFor(hold),
-    memories: hold.agent.facts,
-    model: hold.definition.model.id,
+    memories: agent.facts,
+    model: model.id,
   })
   hold.interruption = new AbortController()
   // A worker that slept past its lease has the session as it was before: others may have changed or erased what it would show.
-  if (isAskedToStop(hold) || hold.isLeaving || !hold.lease.isValid()) hold.interruption.abort()
-  const { run_id } = hold.run
-  const signal = guardListeners(hold.interruption.signal, engine, { run_id })
-  const deltas = writeDeltas(engine, hold)
-  const { clock, timers } = engine
-  const limits = watchBudgets(engine, hold, hold.definition.price)
-  const about = {
-    model: hold.definition.model.id,
-    run_id,
-    session_id: hold.state.session_id,
-    turn_id: turnOf(hold).turn_id,
-  }
+  if (run.cancel !== null || run.steers.length > 0 || hold.isLeaving || !hold.lease.isValid()) hold.interruption.abort()
+  const { run_id } = run
+  const deltas = writeDeltas(hold)
+  const limits = watchBudgets(hold, price)
+  const about = { model: model.id, run_id, session_id: state.session_id, turn_id: turnOf(hold).turn_id }
   engine.log.debug('a model is asked', { ...about, messages: request.messages.length })
-  const answered = await answer(hold.definition.model, request, {
-    signal,
+  const answered = await answer(model, request, {
+    signal: guardListeners(hold.interruption.signal, engine, { run_id }),
     onDelta(channel, text) {
       deltas.add(channel, text)
       limits.heard(text.length)
     },
     onEmotion: deltas.feel,
-    onThrown: (thrown) =>
-      engine.log.info('a model threw', { ...about, error: stacksOf(thrown, engine.redactor.redact) }),
-    clean: engine.redactor.redact,
-    clock,
-    timers,
+    onThrown: (thrown) => engine.log.info('a model threw', { ...about, error: stacksOf(thrown, redact) }),
+    clean: redact,
+    clock: engine.clock,
+    timers: engine.timers,
   })
   limits.end()
   engine.log.debug('a model answered', { ...about, how: answered.kind, ...answered.usage })
   const spent = answered.kind === 'aborted' ? limits.spent() : undefined
-  const heard = priced(spent === undefined ? answered : withUsage(answered, limits.estimate()), hold.definition.price)
+  const heard = priced(spent === undefined ? answered : withUsage(answered, limits.estimate()), price)
   await deltas.finish(isCut(heard))
-  const said = await withoutSecrets(engine, heard)
-  if (hold.lease.signal.aborted) return 'over'
-
-  // What was said is kept, whatever is asked meanwhile: the record is looked at again, the model is not asked again.
-  for (;;)
-    try {
-      return await conclude(engine, hold, said, spent)
-    } catch (error) {
-      await afterLostRace(engine, hold.state, error)
-    }
+  return { said: await withoutSecrets(engine, heard), spent }
 }
 
 /** An answer that was cut says what it used only if its provider said so in time. */
@@ -112,40 +112,21 @@ async function withoutSecrets({ redactor }: Engine, said: Answer): Promise<Answe
   return { ...said, text, provider_state: (await redactor.cleanLong(said.provider_state)).value }
 }
 
-/** `spent` is the budget over which the answer was cut. */
-async function conclude(engine: Engine, hold: Hold, said: Answer, spent?: Exhausted): Promise<'on' | 'over'> {
+async function conclude(hold: Hold, said: Answer, spent: Exhausted | undefined): Promise<'on' | 'over'> {
   const cut = { partial: 'text' in said ? said.text : said.partial, usage: said.usage }
-  // Who was asked to stop is stopped, whatever else its answer would come to.
-  if (hold.run.cancel !== null) return cancelHeld(engine, hold, cut)
+  // A run that was asked to stop is stopped, whatever else its answer would come to.
+  if (hold.run.cancel !== null) return cancelHeld(hold, cut)
+  const isSteered = hold.run.steers.length > 0
   switch (said.kind) {
     case 'aborted':
-      if (spent !== undefined && hold.lease.isValid()) return stopSpent(engine, hold, spent, cut)
-      return stopped(engine, hold, cut)
+      if (spent !== undefined && hold.lease.isValid()) return stopSpent(hold, spent, cut)
+      return isSteered ? steer(hold, cut) : release(hold, 'the worker is shutting down', cut)
     case 'error':
-      return broken(engine, hold, said, cut)
+      return broken(hold, said, cut)
     case 'final':
-      return hold.run.steers.length > 0 ? steer(engine, hold, cut) : succeed(engine, hold, said)
-    case 'calls': {
-      const { round } = turnOf(hold)
-      if (round >= hold.definition.maxRounds) {
-        const message = `The turn took ${round} rounds of calls, which is the limit.`
-        return failRun(engine, hold, { error_code: 'ROUND_LIMIT', message }, cut)
-      }
-      const read = said.calls.map((call) => readCall(hold.definition.registry, call, engine.redactor.redact))
-      // The dialogue has the arguments as they were read, with defaults filled in.
-      const recorded = said.calls.map(({ name }, i) => ({ name, arguments: read[i]?.args ?? null }))
-      if (isRepeated(hold.agent.dialogue.messages, recorded, canonicalJson))
-        return failRun(engine, hold, repeatedCalls, cut)
-      // A step for a person is no tool call, and counts for no budget.
-      const toolCalls = said.calls.filter(({ name }) => !isStep(hold, name)).length
-      const over = await stopBefore(engine, hold, toolCalls, cut)
-      if (over !== undefined) return over
-      try {
-        return await receive(engine, hold, said, read)
-      } catch (error) {
-        return lastSpent(stepOf(engine, hold), error, toolCalls, cut)
-      }
-    }
+      return isSteered ? steer(hold, cut) : succeed(hold, said)
+    case 'calls':
+      return call(hold, said, cut)
   }
 }
 
@@ -154,123 +135,116 @@ const repeatedCalls = {
   message: 'The model made the same call three times in a row.',
 }
 
-/** Someone else made the last calls of a common budget after we had looked: the store refused ours. */
-async function lastSpent({ engine, hold }: Step, error: unknown, calls: number, cut: Cut): Promise<'over'> {
-  if (!isFault(error, 'budget_spent')) throw error
-  await engine.sessions.refresh(hold.state)
-  const stopped = await stopBefore(engine, hold, calls, cut)
-  if (stopped !== undefined) return stopped
-  const { subject_id, tool_calls } = error.details
-  const budget_spent = { limit: 'tool_calls', used: tool_calls, allowed: tool_calls, needed: calls } as const
-  const spent = { budget_of: subject_id, budget_spent }
-  return failRun(engine, hold, { error_code: 'BUDGET_EXHAUSTED', message: error.message, spent }, cut)
+async function call(hold: Hold, said: Extract<Answer, { kind: 'calls' }>, cut: Cut): Promise<'on' | 'over'> {
+  const { round } = turnOf(hold)
+  if (round >= hold.definition.maxRounds) {
+    const message = `The turn took ${round} rounds of calls, which is the limit.`
+    return failRun(hold, { error_code: 'ROUND_LIMIT', message }, cut)
+  }
+  const { redact } = hold.engine.redactor
+  const read = said.calls.map((call) => readCall(hold.definition.registry, call, redact))
+  // The dialogue has the arguments as they were read, with defaults filled in.
+  const recorded = said.calls.map(({ name }, i) => ({ name, arguments: read[i]?.args ?? null }))
+  if (isRepeated(hold.agent.dialogue.messages, recorded, canonicalJson)) return failRun(hold, repeatedCalls, cut)
+  // A step for a person is no tool call, and counts for no budget.
+  const toolCalls = said.calls.filter(({ name }) => !isStep(hold, name)).length
+  const over = await stopBefore(hold, toolCalls, cut)
+  if (over !== undefined) return over
+  try {
+    return await receive(hold, said, read)
+  } catch (error) {
+    if (!isFault(error, 'budget_spent')) throw error
+    // Another agent made the last calls of a common budget after we had looked: the store refused ours.
+    await hold.engine.sessions.refresh(hold.state)
+    const stopped = await stopBefore(hold, toolCalls, cut)
+    if (stopped !== undefined) return stopped
+    const { subject_id: budget_of, tool_calls } = error.details
+    const budget_spent = { limit: 'tool_calls', used: tool_calls, allowed: tool_calls, needed: toolCalls } as const
+    const failure = { error_code: 'BUDGET_EXHAUSTED', message: error.message, spent: { budget_of, budget_spent } }
+    return failRun(hold, failure, cut)
+  }
 }
 
-async function succeed(engine: Engine, hold: Hold, said: Extract<Answer, { kind: 'final' }>): Promise<'over'> {
-  const batch = batchFor(engine, hold)
+async function succeed(hold: Hold, said: Extract<Answer, { kind: 'final' }>): Promise<'over'> {
+  const batch = batchFor(hold)
   const { round } = turnOf(hold)
   const finish = said.finish === 'length' ? 'truncated' : said.finish === 'content_filter' ? 'filtered' : 'stop'
   const completed = { final_output: said.text, usage: said.usage, round, finish } as const
   batch.on(heldTurn(hold), 'reasoning').move('response_done', completed)
   batch.on(subject.run(hold.run), 'graph_runner').move('turn.succeeded', { result: said.text })
-  await commit(engine, hold, batch)
+  await commit(hold, batch)
   return 'over'
 }
 
-function isAskedToStop(hold: Hold): boolean {
-  return hold.run.cancel !== null || hold.run.steers.length > 0
-}
-
-async function stopped(engine: Engine, hold: Hold, cut: Cut): Promise<'on' | 'over'> {
-  if (hold.run.steers.length > 0) return steer(engine, hold, cut)
-  return release(stepOf(engine, hold), 'the worker is shutting down', cut)
-}
-
 /**
- * New input ends this turn at a safe boundary; what was said so far is kept, and
- * the input opens the next one: at once, or when the session goes on.
+ * New input ends this turn at a safe boundary; what was said so far is kept, and the input opens the next one: at once,
+ * or when the session goes on.
  */
-async function steer(engine: Engine, hold: Hold, cut: Cut): Promise<'on' | 'over'> {
-  if (!isActive(hold.state)) return release(stepOf(engine, hold), 'steered', cut)
-  const batch = batchFor(engine, hold)
+async function steer(hold: Hold, cut: Cut): Promise<'on' | 'over'> {
+  if (!isActive(hold.state)) return release(hold, 'steered', cut)
+  const batch = batchFor(hold)
   const { partial, usage } = cut
   const payload = { reason: 'steered', partial_output: partial, ...(usage !== undefined && { usage }) }
   batch.on(heldTurn(hold), 'reasoning').move('steer', payload)
-  openTurn(engine, hold, batch, hold.run.steers[0] ?? null)
+  openTurn(hold, batch, hold.run.steers[0] ?? null)
   batch.restOn(hold.state.session_id)
-  await commit(engine, hold, batch)
+  await commit(hold, batch)
   return 'on'
 }
-
-type Broken = Pick<StreamError, 'error_type' | 'message' | 'retryable' | 'retry_after_ms'>
 
 /** The stream broke: a new turn tries again, unless that was the last try or the session takes no new turn. */
-async function broken(engine: Engine, hold: Hold, error: Broken, cut: Cut): Promise<'on' | 'over'> {
+async function broken(hold: Hold, error: StreamError, cut: Cut): Promise<'on' | 'over'> {
   const { error_type, message, retryable, retry_after_ms } = error
+  const { engine, run, state, definition } = hold
   const delay = retryable
-    ? retryDelay(hold.run.tries + 1, hold.definition.retries, { random: engine.random, retry_after_ms })
+    ? retryDelay(run.tries + 1, definition.retries, { random: engine.random, retry_after_ms })
     : undefined
-  const isTroubled = isOneTooMany(engine, hold)
-  const goesOn = delay !== undefined && !isTroubled && isActive(hold.state)
-  const step = stepOf(engine, hold)
-  const { batch } = step
+  const isTroubled = isOneTooMany(hold)
+  const goesOn = delay !== undefined && !isTroubled && isActive(state)
+  const batch = batchFor(hold)
   const again = delay === undefined ? { retryable: false } : { retryable: true, retry_in_ms: delay }
-  endTurn(step, { error_type, message, ...again }, cut)
-  if (goesOn) openTurn(engine, hold, batch, null)
-  else if (delay !== undefined) putBack(step, 'the session takes no new turn')
+  endTurn(hold, batch, { error_type, message, ...again }, cut)
+  if (goesOn) openTurn(hold, batch, null)
+  else if (delay !== undefined) putBack(hold, batch, 'the session takes no new turn')
   else {
     const payload = { error_code: error_type.toUpperCase(), message }
-    batch.on(subject.run(hold.run), 'graph_runner').move('turn.failed', payload)
+    batch.on(subject.run(run), 'graph_runner').move('turn.failed', payload)
   }
-  if (isTroubled) suspend(engine, hold, batch)
-  batch.restOn(hold.state.session_id)
-  await commit(engine, hold, batch)
+  if (isTroubled) suspend(hold, batch)
+  batch.restOn(state.session_id)
+  await commit(hold, batch)
   if (!goesOn) return 'over'
-  await pause(engine, hold, delay)
+  await wait(engine.timers, delay, hold.interruption.signal, hold.lease.signal)
   return 'on'
 }
 
-function openTurn(engine: Engine, hold: Hold, batch: ReturnType<typeof batchFor>, input: Hold['run']['input']) {
+function openTurn({ engine, run }: Hold, batch: Batch, input: Hold['run']['input']) {
   const turn_id = engine.ids.next('turn')
-  const payload = { turn_id, agent_id: hold.run.agent_id, input }
-  batch.on(subject.turn(hold.run, turn_id), 'graph_runner').move('start_turn', payload)
-}
-
-function pause(engine: Engine, hold: Hold, ms: number): Promise<void> {
-  const { interruption, lease } = hold
-  if (interruption.signal.aborted || lease.signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => {
-    const cancel = engine.timers.after(ms, resolve)
-    const wake = () => {
-      cancel()
-      resolve()
-    }
-    interruption.signal.addEventListener('abort', wake, { once: true })
-    lease.signal.addEventListener('abort', wake, { once: true })
-  })
+  const payload = { turn_id, agent_id: run.agent_id, input }
+  batch.on(subject.turn(run, turn_id), 'graph_runner').move('start_turn', payload)
 }
 
 /** Text goes out at once, without an id; it becomes durable in larger pieces, before what follows from it. */
-function writeDeltas(engine: Engine, hold: Hold) {
+function writeDeltas(hold: Hold) {
+  const { engine, run, state } = hold
   const { turn_id, round } = turnOf(hold)
   const { about } = heldTurn(hold)
   let writing: Promise<unknown> = Promise.resolve()
   const offsets = { text: 0, reasoning: 0 }
-  const write = (batch: ReturnType<typeof batchFor>) => {
-    writing = writing.then(() => commit(engine, hold, batch))
+  const write = (record: (batch: Batch) => void) => {
+    const batch = batchFor(hold)
+    record(batch)
+    writing = writing.then(() => commit(hold, batch))
     // `finish` awaits it. A rejection before that must not end the process.
     writing.catch(() => undefined)
   }
   const pieces = coalesce(engine.timers, (channel, content, offset) => {
-    const batch = batchFor(engine, hold)
     const payload = { content, channel, round, offset }
-    batch.record('turn.assistant_delta', { actor: 'reasoning', payload }, about)
-    write(batch)
+    write((batch) => batch.record('turn.assistant_delta', { actor: 'reasoning', payload }, about))
   })
   const clean = { text: cleanStream(engine.redactor), reasoning: cleanStream(engine.redactor) }
   function pass(channel: 'text' | 'reasoning', text: string) {
     if (text === '') return
-    const { run, state } = hold
     const { session_id } = state
     if (run.visibility === 'public')
       engine.ephemeral({ session_id, run_id: run.run_id, turn_id, round, offset: offsets[channel], channel, text })
@@ -279,11 +253,8 @@ function writeDeltas(engine: Engine, hold: Hold) {
   }
   return {
     add: (channel: 'text' | 'reasoning', raw: string) => pass(channel, clean[channel].add(raw)),
-    feel(payload: Emotion) {
-      const batch = batchFor(engine, hold)
-      batch.record('turn.emotion_detected', { actor: 'reasoning', payload }, about)
-      write(batch)
-    },
+    feel: (payload: Emotion) =>
+      write((batch) => batch.record('turn.emotion_detected', { actor: 'reasoning', payload }, about)),
     /** The rest of the text stands in what is recorded next; what was thought stands nowhere else. */
     async finish(isCut: boolean) {
       if (!isCut) pass('reasoning', clean.reasoning.end())

@@ -1,12 +1,15 @@
 import { isFault } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
+import { contractMachine } from '../../machines/contract.ts'
+import { toolMachine } from '../../machines/tool.ts'
 import { consequenceView, contractHistories } from '../../observation/contract.ts'
-import type { CallView, SessionState } from '../../observation/session-state.ts'
+import { blankCall } from '../../observation/fold-call.ts'
+import type { CallView } from '../../observation/session-state.ts'
 import { summary } from '../../observation/summary.ts'
 import { type Claim, claimKey, claims, isClaim } from '../../runelog/models.ts'
 import { runesOf } from '../../runelog/queries.ts'
-import { type Batch, subject } from '../batch.ts'
+import type { Batch } from '../batch.ts'
 import { readEcsRequest } from '../ecs/request.ts'
 import { askPersonName } from '../ecs/shapes.ts'
 import type { Engine } from '../engine.ts'
@@ -17,7 +20,7 @@ import type { Tool } from '../tools/tool.ts'
 import type { Answer, WrittenCall } from '../turns/answer.ts'
 import { writtenArguments } from '../turns/model-call.ts'
 import * as write from './calls.ts'
-import { batchFor, type Hold, turnOf } from './hold.ts'
+import { batchFor, type Hold, heldTurn, turnOf } from './hold.ts'
 import { proceed } from './round.ts'
 
 type Calls = Extract<Answer, { kind: 'calls' }>
@@ -26,33 +29,27 @@ interface Planned {
   readonly call: write.PlannedCall
   /** It cannot be carried out, and this is what the model is told. */
   readonly problem?: string
-  /** An irreversible action whose key someone has already. */
+  /** An irreversible action whose key another contract has already. */
   readonly duplicate?: string
 }
 
-/** Each time someone else must have taken a key in between; so often, it is a mistake of ours. */
+/** Each time another contract must have taken a key in between; so often, it is a mistake of ours. */
 const tries = 20
 
 /** The claims that the store named when it refused a key. Its rows may not have them: the log proves them, too. */
 type Named = Map<string, Claim>
 
 /**
- * Records the calls of an answer. If the store refuses a key, the calls are
- * planned again: what was free when it was planned is a duplicate by now.
+ * Records the calls of an answer, each with its contract, and in the same append begins what may begin: a plain step
+ * costs two commits, this one and the one that holds its result. If the store refuses a key, the calls are planned
+ * again: what was free when it was planned is a duplicate by now.
  */
-export async function receive(
-  engine: Engine,
-  hold: Hold,
-  answer: Calls,
-  read: readonly ReadCall[],
-): Promise<'on' | 'over'> {
+export async function receive(hold: Hold, answer: Calls, read: readonly ReadCall[]): Promise<'on' | 'over'> {
   const named: Named = new Map()
   for (let left = tries; ; left--)
     try {
-      const planned = await Promise.all(
-        answer.calls.map((call, i) => plan(engine, hold, { call, read: read[i] as ReadCall }, named)),
-      )
-      return await receivePlanned(engine, hold, answer, planned)
+      const plans = answer.calls.map((call, i) => plan(hold, call, read[i] as ReadCall, named))
+      return await receivePlanned(hold, answer, await Promise.all(plans))
     } catch (error) {
       if (!isFault(error, 'key_taken') || left === 0) throw error
       const { key, ...claim } = error.details as Claim & { readonly key: string }
@@ -60,36 +57,26 @@ export async function receive(
     }
 }
 
-/**
- * Records the calls of an answer, each with its contract, and in the same append begins what may begin: a plain step
- * costs two commits, this one and the one that holds its result.
- */
 async function receivePlanned(
-  engine: Engine,
   hold: Hold,
   { text, usage, provider_state }: Calls,
   planned: Planned[],
 ): Promise<'on' | 'over'> {
   markDuplicates(planned)
-  const batch = batchFor(engine, hold)
-  const { turn_id, round } = turnOf(hold)
+  const batch = batchFor(hold)
+  const calls = planned.map(({ call }) => call)
   const state = provider_state !== undefined && { provider_state, provider_model: hold.definition.model.id }
-  const payload = { call_ids: planned.map((p) => p.call.call_id), round: round + 1, text, usage, ...state }
-  batch.on(subject.turn(hold.run, turn_id), 'reasoning').move('tool_calls_received', payload)
-  for (const each of planned) record(engine, batch, each)
-  const went = await proceed(
-    engine,
-    hold,
-    batch,
-    planned.map((p) => p.call),
-  )
+  const round = turnOf(hold).round + 1
+  const payload = { call_ids: calls.map(({ call_id }) => call_id), round, text, usage, ...state }
+  batch.on(heldTurn(hold), 'reasoning').move('tool_calls_received', payload)
+  for (const each of planned) record(batch, each)
+  const went = await proceed(hold, batch, calls)
   return went === 'wait' ? 'on' : went
 }
 
-function record(_engine: Engine, batch: Batch, { call, problem, duplicate }: Planned) {
+function record(batch: Batch, { call, problem, duplicate }: Planned) {
   if (duplicate !== undefined) return write.duplicateRefused(batch, call, duplicate)
-  if (call.action_type === 'ecs_request') write.asked(batch, call)
-  else write.called(batch, call)
+  write.called(batch, call)
   if (problem === undefined) return
   if (call.action_type === 'ecs_request') return write.stepDeclined(batch, call, problem)
   write.started(batch, call)
@@ -101,93 +88,72 @@ export function isStep({ definition }: Hold, name: string): boolean {
   return name === askPersonName && definition.mayAsk
 }
 
-interface Received {
-  readonly call: WrittenCall
-  readonly read: ReadCall
-}
-
-async function plan(
-  engine: Engine,
-  hold: Hold,
-  { call: received, read: asRead }: Received,
-  named: Named,
-): Promise<Planned> {
-  if (isStep(hold, received.name)) return planStep(engine, hold, received)
-  const { registry } = hold.definition
-  const read = await cleaned(engine, asRead)
-  const base = blank(engine, hold, received.name, read.args)
+async function plan(hold: Hold, received: WrittenCall, read: ReadCall, named: Named): Promise<Planned> {
+  if (isStep(hold, received.name)) return planStep(hold, received)
+  const { engine, state, definition } = hold
+  const { name } = received
+  // One value is recorded, approved, hashed and run: the one without secrets.
+  const { value: args } = await engine.redactor.cleanLong(read.args)
   const call: write.PlannedCall = {
-    ...base,
-    action_type: 'tool_call',
-    action_summary: received.name,
-    action_detail: { ...actionOf(received.name), args: read.args },
-    definition_sha256: registry.digestOf(received.name),
+    ...blank(hold, 'tool_call', name, args),
+    action_summary: name,
+    action_detail: { ...actionOf(name), args },
+    definition_sha256: definition.registry.digestOf(name),
   }
   if ('problem' in read) return { call, problem: read.problem }
 
   const { tool } = read
-  const keyed = keyOf(engine, hold, tool, call)
+  const keyed = keyOf(hold, tool, call)
   if ('problem' in keyed) return { call, problem: keyed.problem }
-  const { key } = keyed
   const planned = {
     ...call,
     irreversible: tool.irreversible,
     read_only: tool.readOnly,
     idempotent: tool.idempotent,
     ends_turn: tool.endsTurn,
-    idempotency_key: key,
+    idempotency_key: keyed.key,
     key_scope: tool.keyScope,
     timeout_ms: tool.timeoutMs,
   }
   if (!isOneAction(tool)) return { call: planned }
   const claimOn = async (taken: string) => {
-    const name = claimKey(tool.keyScope, hold.state.session_id, taken)
-    const claim = (await engine.runelog.row(claims, name))?.value
-    return claim !== undefined && isClaim(claim) ? claim : named.get(name)
+    const row = claimKey(tool.keyScope, state.session_id, taken)
+    const claim = (await engine.runelog.row(claims, row))?.value
+    return claim !== undefined && isClaim(claim) ? claim : named.get(row)
   }
   // Each time that a person let it be done again gave it one more key, by the one that was taken.
-  let free = key
+  let free = keyed.key
   for (let claim = await claimOn(free); claim !== undefined; claim = await claimOn(free)) {
-    const again = (await stateWith(engine, hold, claim)).repeats.get(free)
-    if (again === undefined) return refused(planned, await alreadyThere(engine, hold, claim))
+    // For a global key that may be another session.
+    const { repeats } = claim.session_id === state.session_id ? state : await engine.sessions.load(claim.session_id)
+    const again = repeats.get(free)
+    if (again === undefined) return refused(planned, await alreadyThere(hold, claim))
     free = again
   }
   return { call: { ...planned, idempotency_key: free } }
-}
-
-/** The session that has the claim, where its repetition is allowed. For a global key that may be another one. */
-async function stateWith({ sessions }: Engine, { state }: Hold, { session_id }: Claim): Promise<SessionState> {
-  return session_id === state.session_id ? state : sessions.load(session_id)
 }
 
 /** A second call for it, with the same arguments, is the same action. */
 const isOneAction = (tool: Tool) => tool.irreversible && tool.dedupe
 
 /**
- * The key goes out to the service that carries the action out. The same action in two sessions is two actions, unless its scope
- * is global, so the session is in it: else a service would take the second for a repetition, and a probe find the first.
- * The key function is the developer's: one that throws makes a call that cannot be carried out, not a crash.
+ * The key goes out to the service that carries the action out. The same action in two sessions is two actions, unless
+ * its scope is global, so the session is in it: otherwise a service would take the second for a repetition, and a probe
+ * find the first. A key function that throws makes a call that cannot be carried out, not a crash.
  */
 function keyOf(
-  engine: Engine,
-  hold: Hold,
+  { engine: { sha256, redactor }, state }: Hold,
   tool: Tool,
   { call_id, arguments: args }: CallView,
 ): { key: string } | { problem: string } {
   if (!isOneAction(tool)) return { key: call_id }
   try {
-    const key = idempotencyKey(tool, args, engine.sha256)
-    return { key: tool.keyScope === 'global' ? key : saltedKey(key, hold.state.session_id, engine.sha256) }
+    const key = idempotencyKey(tool, args, sha256)
+    return { key: tool.keyScope === 'global' ? key : saltedKey(key, state.session_id, sha256) }
   } catch (error) {
-    return {
-      problem: `The key of ${tool.name} could not be made: ${readThrown(error, engine.redactor.redact).message} It was not run.`,
-    }
+    const { message } = readThrown(error, redactor.redact)
+    return { problem: `The key of ${tool.name} could not be made: ${message} It was not run.` }
   }
-}
-
-/** One value is recorded, approved, hashed and run: the one without secrets. */
-async function cleaned(engine: Engine, read: ReadCall): Promise<ReadCall> {
-  return { ...read, args: (await engine.redactor.cleanLong(read.args)).value }
 }
 
 /** A refused duplicate has no contract, and nothing of it is left to be done. */
@@ -195,11 +161,11 @@ function refused(call: write.PlannedCall, duplicate: string): Planned {
   return { call: { ...call, execution_id: null, contract: null }, duplicate }
 }
 
-async function alreadyThere(engine: Engine, hold: Hold, { execution_id, session_id, state }: Claim): Promise<string> {
+async function alreadyThere(hold: Hold, { execution_id, session_id, state }: Claim): Promise<string> {
   if (state !== 'completed')
     return `It is already under way as ${execution_id}, which is ${state}; it is not started a second time.`
   // What another session got for it is not this one's to know.
-  const result = session_id === hold.state.session_id ? await resultOf(engine, execution_id) : null
+  const result = session_id === hold.state.session_id ? await resultOf(hold.engine, execution_id) : null
   const told = result === null ? '' : `, with the result ${summary(result)}`
   return `It was already completed as ${execution_id}${told}; it is not done a second time.`
 }
@@ -209,50 +175,32 @@ async function resultOf(engine: Engine, execution_id: string): Promise<Json> {
   return history === undefined ? null : consequenceView(history).result
 }
 
-async function planStep(engine: Engine, hold: Hold, received: WrittenCall): Promise<Planned> {
-  const given = writtenArguments(received.arguments, engine.redactor.redact)
-  const { value: args } = await engine.redactor.cleanLong('value' in given ? given.value : given.written)
+async function planStep(hold: Hold, { name, arguments: written }: WrittenCall): Promise<Planned> {
+  const { redactor } = hold.engine
+  const given = writtenArguments(written, redactor.redact)
+  const { value: args } = await redactor.cleanLong('value' in given ? given.value : given.written)
   const read = 'problem' in given ? { problem: given.problem } : readEcsRequest(args)
   const { type = 'form', title = '' } = ('request' in read ? read.request : {}) as { type?: string; title?: string }
   const call: write.PlannedCall = {
-    ...blank(engine, hold, received.name, args),
-    action_type: 'ecs_request',
+    ...blank(hold, 'ecs_request', name, args),
     action_summary: title === '' ? `ecs:${type}` : title,
-    action_detail: { type, id: '', title, name: received.name, arguments: args },
+    action_detail: { type, id: '', title, name, arguments: args },
   }
   return 'problem' in read ? { call, problem: read.problem } : { call }
 }
 
-function blank(engine: Engine, hold: Hold, name: string, args: Json): write.PlannedCall {
-  const now = engine.clock.now()
+function blank(hold: Hold, action_type: CallView['action_type'], name: string, args: Json) {
+  const { ids, clock } = hold.engine
+  const at = clock.now()
   return {
-    call_id: engine.ids.next('call'),
-    execution_id: engine.ids.next('exe'),
-    run_id: hold.run.run_id,
-    agent_id: hold.run.agent_id,
-    turn_id: turnOf(hold).turn_id,
-    action_type: 'tool_call',
+    ...blankCall({ ...heldTurn(hold).about, at }, ids.next('call'), action_type),
+    execution_id: ids.next('exe'),
+    tool: toolMachine.initial,
+    contract: contractMachine.initial,
+    started_at: at,
+    key_scope: 'session' as const,
     name,
     arguments: args,
-    definition_sha256: null,
-    ends_turn: false,
-    is_erased: false,
-    tool: 'pending_call',
-    contract: 'pending',
-    reason: null,
-    decided_by: null,
-    irreversible: false,
-    read_only: false,
-    idempotent: false,
-    idempotency_key: null,
-    key_scope: 'session',
-    timeout_ms: null,
-    action_summary: name,
-    action_detail: {},
-    started_at: now,
-    opened_at: now,
-    interaction_id: null,
-    evidence: [],
   }
 }
 

@@ -5,26 +5,26 @@ import { consequenceLabels } from '../../observation/contract.ts'
 import type { Message } from '../../observation/dialogue.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import { summary } from '../../observation/summary.ts'
+import type { Evidence } from '../../runes/kinds/call.ts'
 import { type Batch, subject } from '../batch.ts'
-import type { Engine } from '../engine.ts'
 import { advance } from './advance.ts'
 import * as write from './calls.ts'
 import { begin, probe } from './effects.ts'
 import { failRun, notBegun } from './end.ts'
-import { batchFor, callsOf, commit, type Hold, heldTurn, isUnderWay, type Step, turnOf } from './hold.ts'
+import { batchFor, callsOf, commit, type Hold, heldTurn, isUnderWay, turnOf } from './hold.ts'
 
 /**
  * Carries out the calls of a round: records what is known, begins what may begin, and comes back when the model can go
  * on or when the run is over for this worker.
  */
-export async function work(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
+export async function work(hold: Hold): Promise<'on' | 'over'> {
   for (;;) {
     // Before anything is looked at: what comes while the next append is on its way is looked at after it.
     const changed = hold.changed.promise
     const calls = callsOf(hold)
-    const batch = batchFor(engine, hold)
+    const batch = batchFor(hold)
     recordOutcomes(hold, batch, calls)
-    const went = await proceed(engine, hold, batch, calls)
+    const went = await proceed(hold, batch, calls)
     if (went !== 'wait') return went
     if (mustStop(hold)) return 'on'
     await somethingHappens(hold, changed)
@@ -33,39 +33,34 @@ export async function work(engine: Engine, hold: Hold): Promise<'on' | 'over'> {
 }
 
 /**
- * Advances the calls, commits what came of it, and begins what may begin. When nothing is left under way, the round
- * ends in the same append: the model goes on, or the run waits for people.
+ * The one door of a round: advances its calls, commits what came of it, and begins what may begin. When nothing is left
+ * under way, the round ends in the same append: the model goes on, or the run waits for people.
  */
-export async function proceed(
-  engine: Engine,
-  hold: Hold,
-  batch: Batch,
-  calls: readonly CallView[],
-): Promise<'on' | 'over' | 'wait'> {
-  const next = advance({ engine, hold, batch }, calls)
-  // Who was asked to stop is stopped, and does not fail over what it leaves behind.
+export async function proceed(hold: Hold, batch: Batch, calls: readonly CallView[]): Promise<'on' | 'over' | 'wait'> {
+  const next = advance(hold, batch, calls)
+  // A run that was asked to stop is stopped, and does not fail over what it leaves behind.
   if (next.unknowable !== undefined && hold.run.cancel === null) {
-    const { action_summary } = next.unknowable
-    if (batch.runes.length > 0) await commit(engine, hold, batch)
-    for (const call of next.probe) probe(engine, hold, call)
-    // The run fails over it, but not over what is still under way beside it: that comes to its end first.
+    await commit(hold, batch)
+    for (const call of next.probe) probe(hold, call)
+    // What is still under way comes to its end before the run fails.
     if (isUnderWay(hold)) return 'wait'
+    const { action_summary } = next.unknowable
     const message = `It is unknown whether ${action_summary} happened; the question about it is in the inbox.`
-    return failRun(engine, hold, { error_code: 'OUTCOME_UNKNOWN', message })
+    return failRun(hold, { error_code: 'OUTCOME_UNKNOWN', message })
   }
   if (hold.run.cancel !== null && !isUnderWay(hold)) {
-    if (batch.runes.length > 0) await commit(engine, hold, batch)
+    await commit(hold, batch)
     return 'on'
   }
   if (!next.isBusy) {
-    if (next.ask.length > 0 || next.isAsking) return park({ engine, hold, batch }, calls, next.ask)
+    if (next.ask.length > 0 || next.isAsking) return park(hold, batch, calls, next.ask)
     const went = finishTools(hold, batch, calls)
-    await commit(engine, hold, batch)
+    await commit(hold, batch)
     return went
   }
-  if (batch.runes.length > 0) await commit(engine, hold, batch)
-  for (const call of next.begin) begin(engine, hold, hold.state.calls.get(call.call_id) ?? call)
-  for (const call of next.probe) probe(engine, hold, call)
+  await commit(hold, batch)
+  for (const call of next.begin) begin(hold, hold.state.calls.get(call.call_id) ?? call)
+  for (const call of next.probe) probe(hold, call)
   return 'wait'
 }
 
@@ -75,7 +70,7 @@ function mustStop(hold: Hold): boolean {
 }
 
 async function somethingHappens(hold: Hold, changed: Promise<void>) {
-  const fresh = [...hold.inHand].filter(([call_id]) => !hold.unknown.has(call_id)).map(([, entry]) => entry)
+  const fresh = [...hold.inHand].flatMap(([call_id, entry]) => (hold.unknown.has(call_id) ? [] : [entry]))
   if (fresh.some((entry) => entry.outcome !== undefined)) return
   await Promise.race([...fresh.map((entry) => entry.done), changed])
 }
@@ -85,35 +80,35 @@ export function recordOutcomes(hold: Hold, batch: Batch, calls: readonly CallVie
   for (const call of calls) {
     const outcome = hold.inHand.get(call.call_id)?.outcome
     if (outcome === undefined || hold.unknown.has(call.call_id)) continue
+    const add = (evidence: Evidence | undefined) => evidence && write.evidenceAdded(batch, call, evidence)
     switch (outcome.status) {
-      case 'success': {
-        const { output, duration_ms, output_ref } = outcome
-        write.succeeded(batch, call, output, { duration_ms, ...(output_ref === undefined ? {} : { output_ref }) })
+      case 'success':
+        write.succeeded(batch, call, outcome)
         break
-      }
       case 'error':
         write.failed(batch, call, { error: outcome.error, error_kind: outcome.error_kind })
         break
       case 'sandbox_violation':
         write.failed(batch, call, { error: outcome.error, error_kind: outcome.status, status: outcome.status })
         break
-      case 'timeout':
-        if (isSafeToDrop(call)) write.timedOut(batch, call)
+      case 'timeout': {
+        const error = write.tookTooLong(call)
+        if (isSafeToDrop(call)) write.failed(batch, call, { error, error_kind: 'timeout', status: 'timeout' })
         else {
-          const message = `It took longer than ${call.timeout_ms} ms.`
-          write.evidenceAdded(batch, call, { source: 'timeout', message })
+          add({ source: 'timeout', message: error })
           hold.inHand.delete(call.call_id)
         }
         break
+      }
       case 'cancelled':
         if (!outcome.began) write.failed(batch, call, notBegun)
         else {
-          if (outcome.evidence !== undefined) write.evidenceAdded(batch, call, outcome.evidence)
+          add(outcome.evidence)
           hold.unknown.add(call.call_id)
         }
         break
       case 'unknown':
-        if (outcome.evidence !== undefined) write.evidenceAdded(batch, call, outcome.evidence)
+        add(outcome.evidence)
         // As after a timeout, the probe is asked next. What the probe could not tell either is for a person.
         if (outcome.evidence?.source === 'tool') hold.inHand.delete(call.call_id)
         else hold.unknown.add(call.call_id)
@@ -181,21 +176,19 @@ function* lastOf(messages: readonly Message[]) {
 
 /** What needs no answer is done; the rest waits for people, and the worker is free for others. */
 async function park(
-  { engine, hold, batch }: Step,
+  hold: Hold,
+  batch: Batch,
   calls: readonly CallView[],
   ask: readonly (() => void)[],
 ): Promise<'over'> {
   for (const write of ask) write()
   const opened = batch.runes.flatMap((r) => (r.kind === 'interaction.opened' ? [r.interaction_id ?? ''] : []))
-  const open = calls.flatMap((c) =>
-    c.interaction_id !== null && batch.stateOf(c.interaction_id) === 'open' ? [c.interaction_id] : [],
-  )
+  const open = calls.flatMap(({ interaction_id: id }) => (id !== null && batch.stateOf(id) === 'open' ? [id] : []))
   batch.on(subject.run(hold.run), 'graph_runner').move('turn.needs_input', { interaction_ids: [...open, ...opened] })
   // An answer that came meanwhile is used first: a run that waits for it would wait for ever.
   for (const interaction_id of open) batch.restOn(interaction_id)
-  const runes = await commit(engine, hold, batch)
-  for (const rune of runes)
-    if (rune.kind === 'interaction.opened' && rune.payload.deadline !== null)
-      engine.deadline(rune.interaction_id ?? '', hold.state.session_id, rune.payload.deadline)
+  for (const { kind, payload, interaction_id = '' } of await commit(hold, batch))
+    if (kind === 'interaction.opened' && payload.deadline !== null)
+      hold.engine.deadline(interaction_id, hold.state.session_id, payload.deadline)
   return 'over'
 }

@@ -33,6 +33,11 @@ interface CarryOutPorts {
 /** Aborting with this leaves the tool behind at once: its worker has lost the run. */
 export const leftBehind = new Error('Its worker does not wait for it any more.')
 
+/** Cancel grace: calls back when a cancelled effect may take no more time to say what it came to. */
+export function afterGrace({ timers, settings }: Pick<CarryOutPorts, 'timers' | 'settings'>, over: () => void): Cancel {
+  return timers.after(settings.cancelGraceMs, over)
+}
+
 type End =
   | { readonly by: 'return'; readonly value: unknown }
   | { readonly by: 'throw'; readonly thrown: unknown }
@@ -68,10 +73,8 @@ export async function carryOut(
   })
   let endGrace: Cancel = () => {}
   function onCancel() {
-    const { cancelGraceMs } = settings
-    if (cancelGraceMs > 0 && context.signal.reason !== leftBehind)
-      endGrace = timers.after(cancelGraceMs, () => endWith({ by: 'cancel' }))
-    else endWith({ by: 'cancel' })
+    if (settings.cancelGraceMs === 0 || context.signal.reason === leftBehind) endWith({ by: 'cancel' })
+    else endGrace = afterGrace({ timers, settings }, () => endWith({ by: 'cancel' }))
     controller.abort(new Error('It was cancelled.'))
   }
   context.signal.addEventListener('abort', onCancel, { once: true })

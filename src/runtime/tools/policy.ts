@@ -55,7 +55,8 @@ function judge(tool: Tool, policy: Policy): Verdict {
 
 const run = (reason: string): Verdict => ({ verdict: 'run', reason, approved_by: undefined })
 const ask = (reason: string): Verdict => ({ verdict: 'ask', reason, approved_by: undefined })
-const deny = (reason: string): Verdict => ({ verdict: 'deny', reason, approved_by: undefined })
+/** A verdict that refuses. */
+export const deny = (reason: string): Verdict => ({ verdict: 'deny', reason, approved_by: undefined })
 
 /**
  * What a person approves: this tool as it is defined now, with these arguments, under this policy. It is taken again

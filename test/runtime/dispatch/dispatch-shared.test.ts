@@ -27,7 +27,7 @@ test('what the queue brings while a worker leaves is for others, and no failure'
     settings: { worker: 'w' },
     sessions: { load: async () => ({ runs: new Map() }) },
   } as unknown as Engine
-  const ports = { engine: () => engine, limit: 1, drive, settled: async () => {} }
+  const ports = { engine: () => engine, limit: 1, drive }
   const dispatch = dispatchShared(ports, member as Member)
   await dispatch.start()
   expect(await tasks?.run('ses_1', 'run_1')).toBe('seen')

@@ -30,11 +30,11 @@ beforeAll(async () => {
   closed = scratch.fresh()
   cpSync(folder, closed, { recursive: true })
 
-  const { runelog, checkpoints } = await openStore(store)
+  const { runelog, foldCache } = await openStore(store)
   accepted(await runelog.append({ session_id: 'ses_late', runes: [created('ses_late')] }))
   killed = scratch.fresh()
   cpSync(folder, killed, { recursive: true })
-  checkpoints.close()
+  foldCache.close()
   await runelog.close()
 
   commands = [
