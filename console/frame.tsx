@@ -7,7 +7,7 @@ import { type Line, listenToServer, useLive } from './live.ts'
 import { useKeys } from './parts/keys.tsx'
 import { Link } from './parts/link.tsx'
 import { go, usePlace } from './route.ts'
-import { applyTheme, type Theme, theme } from './theme.ts'
+import { applyTheme, theme, themes } from './theme.ts'
 
 const pages = [
   ['/', 'Sessions', 's'],
@@ -95,13 +95,13 @@ function LineBadge({ line }: { line: Line }) {
 }
 
 function ThemeChoice() {
-  const [chosen, setChosen] = useState<Theme>(theme)
+  const [chosen, setChosen] = useState(theme)
   return (
     <select
       aria-label="Colours"
       value={chosen}
       onChange={({ target }) => {
-        const next = target.value as Theme
+        const next = themes.find((each) => each === target.value) ?? 'system'
         applyTheme(next)
         setChosen(next)
       }}

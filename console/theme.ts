@@ -1,7 +1,8 @@
 const place = 'statewright.theme'
 
-/** A choice of colours. */
-export type Theme = 'system' | 'light' | 'dark'
+/** The choices of colours. */
+export const themes = ['system', 'light', 'dark'] as const
+type Theme = (typeof themes)[number]
 
 /** The kept theme. */
 export function theme(): Theme {

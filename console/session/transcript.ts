@@ -64,6 +64,8 @@ export interface ToolEntry {
   ended_at: number | null
 }
 
+type Of<K extends Rune['kind']> = Extract<Rune, { kind: K }>
+
 interface Transcript {
   readonly entries: Entry[]
   readonly take: (rune: Rune) => void
@@ -117,31 +119,74 @@ export function createTranscript(): Transcript {
     return entry
   }
 
+  function hear(rune: Of<'turn.assistant_delta'>) {
+    if (rune.payload.channel !== 'text') return
+    const turn = rune.turn_id ?? ''
+    const begun = open.get(turn)
+    if (begun !== undefined) {
+      begun.text += rune.payload.content
+      return
+    }
+    const { event_id, at } = rune
+    const entry = {
+      type: 'assistant' as const,
+      event_id,
+      at,
+      text: rune.payload.content,
+      isOpen: true,
+      isPartial: false,
+    }
+    open.set(turn, entry)
+    entries.push(entry)
+  }
+
+  function openContract(rune: Of<'contract.opened'>) {
+    const { action_summary, action_detail, irreversible } = rune.payload
+    const call_id = rune.call_id ?? rune.execution_id ?? ''
+    const name = String(action_detail.name ?? action_summary)
+    const entry =
+      calls.get(call_id) ?? addCall(rune, { call_id, name, arguments: action_detail.arguments ?? null, isStep: true })
+    entry.summary = action_summary
+    entry.irreversible = irreversible
+    entry.execution_id = rune.execution_id ?? null
+    entry.contract = rune.to ?? 'pending'
+  }
+
+  function moveContract(rune: Of<'contract.moved'>) {
+    const entry = calls.get(rune.call_id ?? rune.execution_id ?? '')
+    if (entry === undefined) return
+    entry.contract = rune.to ?? entry.contract
+    entry.isUnknown = rune.payload.reason === 'outcome_unknown'
+    if (rune.payload.result !== undefined) entry.result = rune.payload.result
+    if (rune.payload.error_message !== undefined) entry.error = rune.payload.error_message
+    if (isTerminal(contractMachine, rune.to)) entry.ended_at = rune.at
+  }
+
+  function endTool(rune: Of<'tool.result'>) {
+    const entry = calls.get(rune.payload.call_id)
+    if (entry === undefined) return
+    entry.tool = rune.to ?? entry.tool
+    entry.result = rune.payload.output ?? entry.result
+    entry.error = rune.payload.error ?? entry.error
+    entry.ended_at = rune.at
+  }
+
+  function askPerson(rune: Of<'interaction.opened'>) {
+    const entry = calls.get(rune.call_id ?? '')
+    if (entry === undefined) return line(rune)
+    entry.interaction_id = rune.interaction_id ?? null
+    entry.isAsking = true
+    asking.set(rune.interaction_id ?? '', entry)
+  }
+
   function take(rune: Rune) {
     switch (rune.kind) {
       case 'turn.started':
         if (rune.payload.input !== null)
           entries.push({ type: 'user', event_id: rune.event_id, at: rune.at, content: rune.payload.input })
         return
-      case 'turn.assistant_delta': {
-        if (rune.payload.channel !== 'text') return
-        const turn = rune.turn_id ?? ''
-        const begun = open.get(turn)
-        if (begun !== undefined) begun.text += rune.payload.content
-        else {
-          const entry = {
-            type: 'assistant' as const,
-            event_id: rune.event_id,
-            at: rune.at,
-            text: rune.payload.content,
-            isOpen: true,
-            isPartial: false,
-          }
-          open.set(turn, entry)
-          entries.push(entry)
-        }
-        return
-      }
+      case 'turn.assistant_delta':
+        return hear(rune)
       case 'turn.tool_calls_received':
         return speak(rune, rune.payload.text)
       case 'turn.completed':
@@ -157,50 +202,14 @@ export function createTranscript(): Transcript {
         addCall(rune, { call_id, name, arguments: args, isStep: false })
         return
       }
-      case 'contract.opened': {
-        const { action_summary, action_detail, irreversible } = rune.payload
-        const call_id = rune.call_id ?? rune.execution_id ?? ''
-        const entry =
-          calls.get(call_id) ??
-          addCall(rune, {
-            call_id,
-            name: String(action_detail.name ?? action_summary),
-            arguments: action_detail.arguments ?? null,
-            isStep: true,
-          })
-        entry.summary = action_summary
-        entry.irreversible = irreversible
-        entry.execution_id = rune.execution_id ?? null
-        entry.contract = rune.to ?? 'pending'
-        return
-      }
-      case 'contract.moved': {
-        const entry = calls.get(rune.call_id ?? rune.execution_id ?? '')
-        if (entry === undefined) return
-        entry.contract = rune.to ?? entry.contract
-        entry.isUnknown = rune.payload.reason === 'outcome_unknown'
-        if (rune.payload.result !== undefined) entry.result = rune.payload.result
-        if (rune.payload.error_message !== undefined) entry.error = rune.payload.error_message
-        if (isTerminal(contractMachine, rune.to)) entry.ended_at = rune.at
-        return
-      }
-      case 'tool.result': {
-        const entry = calls.get(rune.payload.call_id)
-        if (entry === undefined) return
-        entry.tool = rune.to ?? entry.tool
-        entry.result = rune.payload.output ?? entry.result
-        entry.error = rune.payload.error ?? entry.error
-        entry.ended_at = rune.at
-        return
-      }
-      case 'interaction.opened': {
-        const entry = calls.get(rune.call_id ?? '')
-        if (entry === undefined) return line(rune)
-        entry.interaction_id = rune.interaction_id ?? null
-        entry.isAsking = true
-        asking.set(rune.interaction_id ?? '', entry)
-        return
-      }
+      case 'contract.opened':
+        return openContract(rune)
+      case 'contract.moved':
+        return moveContract(rune)
+      case 'tool.result':
+        return endTool(rune)
+      case 'interaction.opened':
+        return askPerson(rune)
       case 'interaction.answered':
       case 'interaction.expired':
       case 'interaction.withdrawn': {

@@ -63,7 +63,7 @@ export function cleaning(secrets: Readonly<Record<string, string>>, given?: Reda
 /** Details that are not JSON become text. */
 function cleanDetails(details: object, redactor: Redactor): object {
   try {
-    return redactor.clean(JSON.parse(JSON.stringify(details).toWellFormed())).value as object
+    return Object(redactor.clean(JSON.parse(JSON.stringify(details).toWellFormed())).value)
   } catch {
     return { details: redactor.clean(String(details)).value }
   }

@@ -24,9 +24,10 @@ export function readArgument<S extends z.ZodType>(
 ): z.input<S> {
   const read = boundedJson(value, limits)
   if ('problem' in read) throw unfit(at, [{ path: [], message: read.problem }])
-  const { error } = shape.safeParse(read.value)
+  const copy: unknown = read.value
+  const { error } = shape.safeParse(copy)
   if (error !== undefined) throw unfit(at, error.issues)
-  return read.value as z.input<S>
+  return copy as z.input<S>
 }
 
 /** What the Coordinator needs from its caller as functions and names, under the names that are asked for. */

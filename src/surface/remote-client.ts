@@ -62,14 +62,10 @@ export function remoteClient({ url, token, fetch, pause }: RemotePorts): Client 
             cursor = id
             failures = 0
           }
-          for await (const { type, data } of readServerSent(response.body as AsyncIterable<Uint8Array>, moved)) {
-            const heard = hear(type, data)
-            if (heard === undefined) continue
-            if (heard.type === 'rune') {
-              // It came before the line broke, and its id did not.
-              if (heard.rune.event_id <= last) continue
-              last = heard.rune.event_id
-            }
+          for await (const heard of heardIn(response, moved)) {
+            // It came before the line broke, and its id did not.
+            if (heard.type === 'rune' && heard.rune.event_id <= last) continue
+            if (heard.type === 'rune') last = heard.rune.event_id
             yield heard
           }
         } catch (error) {
@@ -82,6 +78,13 @@ export function remoteClient({ url, token, fetch, pause }: RemotePorts): Client 
     },
 
     close: async () => {},
+  }
+}
+
+async function* heardIn(response: Response, moved: (id: string) => void): AsyncGenerator<Heard> {
+  for await (const { type, data } of readServerSent(response.body as AsyncIterable<Uint8Array>, moved)) {
+    const heard = hear(type, data)
+    if (heard !== undefined) yield heard
   }
 }
 

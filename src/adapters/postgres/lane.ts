@@ -32,6 +32,14 @@ export interface Lane {
   close(): Promise<void>
 }
 
+/** One try to commit a group of jobs. `terms` last for all tries. */
+interface Attempt {
+  readonly terms: { readonly deadline: number; collisions: number }
+  transaction: Transaction | undefined
+  isCommitting: boolean
+  readonly answers: unknown[]
+}
+
 interface Job {
   readonly session_id: string
   /** What to lock and load in advance. */
@@ -76,54 +84,56 @@ export function createLane(ports: LanePorts): Lane {
   }
 
   async function run(jobs: readonly Job[]): Promise<void> {
-    const deadline = performance.now() + ports.patience
-    for (let collisions = 0; ; ) {
-      let transaction: Transaction | undefined
-      let isCommitting = false
-      const answers: unknown[] = []
+    const terms = { deadline: performance.now() + ports.patience, collisions: 0 }
+    for (;;) {
+      const attempt: Attempt = { terms, transaction: undefined, isCommitting: false, answers: [] }
       try {
-        connection = await connected(deadline)
-        transaction = await beginTransaction(
-          connection,
-          jobs.map(({ batch }) => batch),
-          ports,
-        )
-        // A segment is written to disk while its session is locked; only that session waits.
-        if (jobs[0]?.isAlone) await connection.text(`SET LOCAL idle_in_transaction_session_timeout = ${alone_ms}`)
-        for (const job of jobs) answers.push(await job.work(transaction))
-        isCommitting = true
-        if (!(await transaction.commit())) throw new Error('The server undid a transaction without saying why.')
-        return settle(jobs, answers)
+        await commit(jobs, attempt)
+        return settle(jobs, attempt.answers)
       } catch (error) {
-        if (error instanceof Fault) {
-          // What the transaction has locked must not stay so until this lane is used again.
-          await connection?.send('rollback').catch(() => {})
-          return refuse(jobs, error)
-        }
-        if (connection === undefined || !connection.isOpen() || isConnectionLost(error)) {
-          await connection?.end()
-          connection = undefined
-          const fate = isCommitting && transaction !== undefined ? await fateOf(transaction, error) : 'undone'
-          if (fate instanceof Fault) return refuse(jobs, fate)
-          if (fate === 'committed') return settle(jobs, answers)
-          if (performance.now() > deadline) return refuse(jobs, unreachable(error, ports.store))
-          continue
-        }
-        await connection.send('rollback').catch(() => {})
-        if (isCollision(error) && ++collisions < collisionLimit) continue
-        if (isTooSlow(error) && jobs.length === 1) {
-          if (performance.now() < deadline) continue
-          return refuse(jobs, unreachable(error, ports.store))
-        }
-        // One of them may be to blame; the others must not suffer for it.
-        if (jobs.length > 1) {
-          for (const job of jobs) await run([job])
-          return
-        }
-        return refuse(jobs, explain(error, jobs[0] as Job, ports.store))
+        if (await isAnswered(jobs, attempt, error)) return
       }
     }
   }
+
+  async function commit(jobs: readonly Job[], attempt: Attempt) {
+    connection = await connected(attempt.terms.deadline)
+    const batches = jobs.map(({ batch }) => batch)
+    attempt.transaction = await beginTransaction(connection, batches, ports)
+    // A segment is written to disk while its session is locked; only that session waits.
+    if (jobs[0]?.isAlone) await connection.text(`SET LOCAL idle_in_transaction_session_timeout = ${alone_ms}`)
+    for (const job of jobs) attempt.answers.push(await job.work(attempt.transaction))
+    attempt.isCommitting = true
+    if (!(await attempt.transaction.commit())) throw new Error('The server undid a transaction without saying why.')
+  }
+
+  /** Answers the jobs of a failed attempt. False: nothing was recorded, try again. */
+  async function isAnswered(jobs: readonly Job[], attempt: Attempt, error: unknown): Promise<boolean> {
+    const isTimeLeft = () => performance.now() < attempt.terms.deadline
+    if (!(error instanceof Fault) && isLost(error)) {
+      await connection?.end()
+      connection = undefined
+      const { isCommitting, transaction, answers } = attempt
+      const fate = isCommitting && transaction !== undefined ? await fateOf(transaction, error) : 'undone'
+      if (fate === 'undone' && isTimeLeft()) return false
+      if (fate === 'committed') settle(jobs, answers)
+      else refuse(jobs, fate === 'undone' ? unreachable(error, ports.store) : fate)
+      return true
+    }
+    // What the transaction has locked must not stay so until this lane is used again.
+    await connection?.send('rollback').catch(() => {})
+    const isSlow = isTooSlow(error) && jobs.length === 1
+    if (error instanceof Fault) refuse(jobs, error)
+    else if (isCollision(error) && ++attempt.terms.collisions < collisionLimit) return false
+    else if (isSlow && isTimeLeft()) return false
+    else if (isSlow) refuse(jobs, unreachable(error, ports.store))
+    else if (jobs.length === 1) refuse(jobs, explain(error, jobs[0] as Job, ports.store))
+    // One of them may be to blame; the others must not suffer for it.
+    else for (const job of jobs) await run([job])
+    return true
+  }
+
+  const isLost = (error: unknown) => connection === undefined || !connection.isOpen() || isConnectionLost(error)
 
   async function connected(deadline: number): Promise<Connection> {
     if (connection?.isOpen()) return connection

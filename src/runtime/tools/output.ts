@@ -30,8 +30,9 @@ export async function limitOutput(
   const read = boundedJson(typeof returned === 'string' ? returned.toWellFormed() : returned, jsonLimits.result)
   if ('problem' in read) return read
   // Cleaned before it is cut: half a secret would not be found.
-  const isText = typeof read.value === 'string'
-  const text = isText ? await redactor.redactLong(read.value as string) : (await redactor.cleanLong(read.value)).text
+  const { value } = read
+  const isText = typeof value === 'string'
+  const text = isText ? await redactor.redactLong(value) : (await redactor.cleanLong(value)).text
   if (text.length > long) await othersTurn()
   // A character takes three bytes at most; only what may be too long is counted.
   const bytes = text.length * 3 <= max_output_bytes ? 0 : utf8Length(text)

@@ -95,6 +95,61 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
     usage,
   })
 
+  async function delta(channel: 'text' | 'reasoning', piece: string): Promise<Answer | undefined> {
+    characters += written(piece)
+    if (characters > streamLimits.characters) return tooMuch('characters', streamLimits.characters)
+    if (channel === 'text') text += piece
+    for (const part of piecesOf(piece, perBreath.characters)) {
+      onDelta(channel, part)
+      if (part.length < perBreath.characters) break
+      await breathe()
+      if (signal.aborted) return { kind: 'aborted', partial: said(), usage }
+    }
+    return undefined
+  }
+
+  /** The answer, if the event ends it. */
+  function take(event: ModelEvent): Answer | undefined | Promise<Answer | undefined> {
+    switch (event.type) {
+      case 'alive':
+        return undefined
+      case 'delta':
+        return delta(event.channel, event.text)
+      case 'emotion': {
+        if (++emotions > streamLimits.emotions) return tooMuch('emotions', streamLimits.emotions)
+        const { primary, category, confidence } = event
+        options.onEmotion?.({ primary: primary.toWellFormed(), category: category.toWellFormed(), confidence })
+        return undefined
+      }
+      case 'tool_call':
+        if (calls.length === streamLimits.calls) return tooMuch('tool calls', streamLimits.calls)
+        calls.push({ name: event.name.toWellFormed(), arguments: event.arguments })
+        return undefined
+      case 'provider_state': {
+        const read = boundedJson(event.state, jsonLimits.arguments)
+        if ('problem' in read)
+          return broken('bad_event', `The state that the provider wants back cannot be kept: ${read.problem}`, true)
+        state = { provider_state: read.value }
+        return undefined
+      }
+      case 'usage':
+        usage = { input_tokens: event.input_tokens, output_tokens: event.output_tokens }
+        return undefined
+      case 'error': {
+        const { error_type, message, retryable, retry_after_ms } = event
+        return {
+          ...broken(error_type, message, retryable),
+          ...(retry_after_ms === undefined ? {} : { retry_after_ms }),
+        }
+      }
+      case 'done':
+        // What a filter cut off may be missing half of its calls; none of them is made.
+        if (calls.length > 0 && event.finish !== 'content_filter')
+          return { kind: 'calls', text: said(), usage, calls, ...state }
+        return { kind: 'final', text: said(), usage, finish: event.finish }
+    }
+  }
+
   const stream = open(model, request, options)
   try {
     for (let events = 1; ; events++) {
@@ -114,57 +169,11 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
         return step.end === 'silent'
           ? broken('stream_silent', `The model said nothing for ${options.silence_ms ?? usualSilenceMs} ms.`, true)
           : broken('stream_truncated', 'The stream ended before the answer was complete.', true)
-
-      const { event } = step
-      const problem = problemWith(event)
+      const problem = problemWith(step.event)
       if (problem !== undefined) return broken('bad_event', problem, true)
-      switch (event.type) {
-        case 'alive':
-          break
-        case 'delta':
-          characters += written(event.text)
-          if (characters > streamLimits.characters) return tooMuch('characters', streamLimits.characters)
-          if (event.channel === 'text') text += event.text
-          for (const piece of piecesOf(event.text, perBreath.characters)) {
-            onDelta(event.channel, piece)
-            if (piece.length < perBreath.characters) break
-            await breathe()
-            if (signal.aborted) return { kind: 'aborted', partial: said(), usage }
-          }
-          break
-        case 'emotion': {
-          if (++emotions > streamLimits.emotions) return tooMuch('emotions', streamLimits.emotions)
-          const { primary, category, confidence } = event
-          options.onEmotion?.({ primary: primary.toWellFormed(), category: category.toWellFormed(), confidence })
-          break
-        }
-        case 'tool_call':
-          if (calls.length === streamLimits.calls) return tooMuch('tool calls', streamLimits.calls)
-          calls.push({ name: event.name.toWellFormed(), arguments: event.arguments })
-          break
-        case 'provider_state': {
-          const read = boundedJson(event.state, jsonLimits.arguments)
-          if ('problem' in read)
-            return broken('bad_event', `The state that the provider wants back cannot be kept: ${read.problem}`, true)
-          state = { provider_state: read.value }
-          break
-        }
-        case 'usage':
-          usage = { input_tokens: event.input_tokens, output_tokens: event.output_tokens }
-          break
-        case 'error': {
-          const { error_type, message, retryable, retry_after_ms } = event
-          return {
-            ...broken(error_type, message, retryable),
-            ...(retry_after_ms === undefined ? {} : { retry_after_ms }),
-          }
-        }
-        case 'done':
-          // What a filter cut off may be missing half of its calls; none of them is made.
-          if (calls.length > 0 && event.finish !== 'content_filter')
-            return { kind: 'calls', text: said(), usage, calls, ...state }
-          return { kind: 'final', text: said(), usage, finish: event.finish }
-      }
+      const taken = take(step.event)
+      const ended = taken instanceof Promise ? await taken : taken
+      if (ended !== undefined) return ended
     }
   } finally {
     stream.close()
