@@ -37,9 +37,8 @@ export interface Coordination {
 }
 
 /**
- * From an intent to a judged and frozen plan, or to the reason why there is
- * none. A pure function: same input, same bytes. It plans; it never executes,
- * and nothing that executes can be reached from here.
+ * From an intent to a judged and frozen plan, or to the reason why there is none. A pure function: same input, same
+ * bytes. It plans; it never executes, and nothing that executes can be reached from here.
  */
 export function coordinate(input: CoordinationInput, answers: readonly AnswerRound[], ports: Ports): Coordination {
   return coordinationOf(advance(arrive(begin(input, ports), answers, ports), ports), ports)

@@ -22,7 +22,6 @@ import { frozenOutputs, reviewPackBuilt } from './states/freezing.ts'
 import { contextBuilt, rulesEvaluated } from './states/judging.ts'
 import { prechecked } from './states/prechecked.ts'
 
-/** The handler of each state. */
 const handlers: { readonly [S in WorkingState]: S extends 'AWAITING_ANSWERS' ? WaitingHandler : Handler } = {
   RECEIVED: () => ({
     trigger: 'intent_accepted',
@@ -106,14 +105,12 @@ export function arrive(progress: Progress, rounds: readonly AnswerRound[], { sha
 }
 
 function move(progress: Progress, outcome: Outcome, to: CoordinationState, ports: Ports): Progress {
+  const { decisions = [] } = outcome
   const worked: Progress = {
     ...progress,
     artifacts: outcome.produced.reduce(withArtifact, progress.artifacts),
     ledger: outcome.ledger ?? progress.ledger,
-    decisions: [
-      ...progress.decisions,
-      ...(outcome.decisions ?? []).map((one) => ({ ...one, at_state: progress.state })),
-    ],
+    decisions: [...progress.decisions, ...decisions.map((one) => ({ ...one, at_state: progress.state }))],
     evaluations: [...progress.evaluations, ...(outcome.evaluations ?? [])],
   }
   const closing = closingOf(worked, outcome, to, ports)
@@ -144,10 +141,7 @@ function move(progress: Progress, outcome: Outcome, to: CoordinationState, ports
   }
 }
 
-interface Closing {
-  readonly produced: readonly Produced[]
-  readonly audit: readonly AuditDraft[]
-}
+type Closing = Required<Pick<Outcome, 'produced' | 'audit'>>
 
 /** What a terminal state adds to the move that reaches it. */
 function closingOf(progress: Progress, { failure }: Outcome, to: CoordinationState, ports: Ports): Closing {
@@ -160,21 +154,16 @@ function closingOf(progress: Progress, { failure }: Outcome, to: CoordinationSta
   if (failure === undefined) throw new Error(`${progress.state} ends in ${to} and gives no cause.`)
   const pack = failed(progress, failure, to, ports)
   const severity = to === 'ABORTED' ? 'critical' : 'warning'
+  const message = `${to} in ${progress.state}: ${failure.message}`
   return {
     produced: [{ type: 'failure_pack', artifact: pack }],
-    audit: [
-      noted('run_failed', severity, `${to} in ${progress.state}: ${failure.message}`, [pack.failure_id, pack.cause]),
-    ],
+    audit: [noted('run_failed', severity, message, [pack.failure_id, pack.cause])],
   }
 }
 
-const kept = ['rule_decisions', 'risk_assessment', 'execution_graph_draft', 'question_pack', 'answer_pack'] as const
-
 function withArtifact(artifacts: Artifacts, { type, artifact }: Produced): Artifacts {
-  const list = kept.find((one) => one === type)
-  return list === undefined
-    ? { ...artifacts, [type]: artifact }
-    : { ...artifacts, [list]: [...artifacts[list], artifact] }
+  const held = artifacts[type]
+  return { ...artifacts, [type]: Array.isArray(held) ? [...held, artifact] : artifact }
 }
 
 function audited(progress: Progress, drafts: readonly AuditDraft[], { sha256 }: Ports): readonly AuditEntry[] {

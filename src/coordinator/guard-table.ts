@@ -43,6 +43,15 @@ export function noted(
   return { event_type, severity, message, refs }
 }
 
+/** Drafts a decision for the tape. */
+export function decided(
+  decision_type: TapeDecision['decision_type'],
+  rationale: string,
+  outcome: string,
+): Omit<TapeDecision, 'at_state'> {
+  return { decision_type, rationale, outcome }
+}
+
 /** Does the work of one state. It sees everything so far and changes nothing. */
 export type Handler = (progress: Progress, ports: Ports) => Outcome
 /** A handler that may also stay in its state. */

@@ -1,20 +1,11 @@
+import type { z } from 'zod'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
 import type { CoordinationState } from '../machines/coordination.ts'
 import type { RuleEngine } from './rules/engine.ts'
-import type { ContextBundle } from './schemas/context.ts'
-import type { PrecheckReport, RiskAssessment, RuleDecisions } from './schemas/judgement.ts'
-import type { ExecutionGraph, FailurePack, ReviewPack, RunSummary } from './schemas/plan.ts'
-import type { AnswerPack, QuestionPack } from './schemas/questions.ts'
-import type {
-  AuditEntry,
-  GuardReading,
-  Lineage,
-  Recovers,
-  RuleEvaluation,
-  TapeDecision,
-  TapeEntry,
-} from './schemas/record.ts'
+import type { coordinationShape } from './schemas/all.ts'
+import type { ExecutionGraph } from './schemas/plan.ts'
+import type { AuditEntry, GuardReading, Recovers, RuleEvaluation, TapeDecision, TapeEntry } from './schemas/record.ts'
 import type { RegistrySnapshot } from './schemas/registry.ts'
 import type { Problem } from './schemas/scalars.ts'
 
@@ -43,33 +34,13 @@ export interface Ports {
 }
 
 /** All artifacts. Of those that every round produces the last one counts. */
-export interface Artifacts {
-  readonly precheck_report?: PrecheckReport
-  readonly context_bundle?: ContextBundle
-  readonly rule_decisions: readonly RuleDecisions[]
-  readonly risk_assessment: readonly RiskAssessment[]
-  readonly execution_graph_draft: readonly ExecutionGraph[]
-  readonly question_pack: readonly QuestionPack[]
-  readonly answer_pack: readonly AnswerPack[]
-  readonly execution_graph?: ExecutionGraph
-  readonly review_pack?: ReviewPack
-  readonly lineage?: Lineage
-  readonly run_summary?: RunSummary
-  readonly failure_pack?: FailurePack
-}
+export type Artifacts = Readonly<z.infer<typeof coordinationShape>['artifacts']>
 
 /** The name of an artifact type. */
 export type ArtifactType = keyof Artifacts
 
-/** An answer in force. */
-export interface AcceptedAnswer {
-  readonly question_id: string
-  readonly key: string
-  readonly answer_type: 'choice' | 'text' | 'structured'
-  /** The value that is chosen; what was said; the canonical text of the data. */
-  readonly value: string
-  readonly provided_by: 'human' | 'fallback' | 'policy_default'
-}
+/** An answer in force. Its value: what was chosen, what was said, or the canonical text of the data. */
+export type AcceptedAnswer = Readonly<Omit<ExecutionGraph['applied_answers'][number], 'changed'>>
 
 /** An answer that the rules refuse, and the step it concerns. */
 export interface AnswerConflict {

@@ -53,9 +53,8 @@ interface Ports {
 }
 
 /**
- * Takes in a whole registry or nothing of it. A rule that were left out because
- * it has a mistake might be the one that denies; so one bad file refuses all,
- * with every problem of every file named.
+ * Takes in a whole registry or nothing of it. A rule that were left out because it has a mistake might be the one that
+ * denies; so one bad file refuses all, with every problem of every file named.
  */
 export function admitRegistry(sources: readonly RegistrySource[], ports: Ports): Admission {
   const problems: Problem[] = []

@@ -91,9 +91,8 @@ function rollbackGuide({ steps }: Given, actions: ExecutionGraph['nodes']): Revi
 }
 
 /**
- * The five red lines on the plan as it is about to be frozen. Answers and
- * defaults may have changed its risk, its steps and its evidence since the
- * precheck, so nothing is taken over from there.
+ * The five red lines on the plan as it is about to be frozen. Answers and defaults may have changed its risk, its steps
+ * and its evidence since the precheck, so nothing is taken over from there.
  */
 export function finalRedLines(progress: Progress, graph: ExecutionGraph): RedLine[] {
   const { context, index } = givenOf(progress)

@@ -17,10 +17,9 @@ import { conditionInput, type Input, inputsOf, linesOf, type Outcome, textOf } f
 const attempts = 2
 
 /**
- * Decides whether the condition of a task holds, or asks. A rule is evaluated.
- * Words, and a rule that cannot be evaluated, are put to a person; in the mode
- * `auto` to the critic. The decision is recorded in an append of its own, before
- * anything follows from it. A condition that cannot be decided does not hold.
+ * Decides whether the condition of a task holds, or asks. A rule is evaluated. Words, and a rule that cannot be
+ * evaluated, are put to a person; in the mode `auto` to the critic. The decision is recorded in an append of its own,
+ * before anything follows from it. A condition that cannot be decided does not hold.
  */
 export function decideCondition(
   context: GoalContext,

@@ -99,9 +99,8 @@ type Verdict =
   | { readonly verdict: 'replan' }
 
 /**
- * What follows from a critique. Errors and warnings about a task have it done
- * again; a warning does so once. What no retry can repair, such as a review that
- * a person refused, needs another plan.
+ * What follows from a critique. Errors and warnings about a task have it done again; a warning does so once. What no
+ * retry can repair, such as a review that a person refused, needs another plan.
  */
 export function verdictOf(goal: GoalView, { findings, needs_replan }: Critique, ids: GoalIds): Verdict {
   const tasks = new Map(currentTasks(goal).map((task) => [task.planned.task_id, task]))

@@ -218,9 +218,8 @@ interface Place {
 export const evidenceRefOf = (goal_id: string) => `goal:${goal_id}`
 
 /**
- * The intent that a draft comes to. What the draft leaves open is taken from
- * the registry; what the registry does not have is left in, so that the
- * Coordinator refuses it by its own words. The same draft gives the same bytes.
+ * The intent that a draft comes to. What the draft leaves open is taken from the registry; what the registry does not
+ * have is left in, so that the Coordinator refuses it by its own words. The same draft gives the same bytes.
  */
 export function intentOf(draft: PlanDraft, about: Drafting, sha256: Sha256): Json {
   const index = indexOf(about.registry)

@@ -45,9 +45,8 @@ interface Told {
 const again_ms = 5_000
 
 /**
- * Goes on with one goal whenever something happens in its session. It holds
- * nothing that is not in the log: two of them, in two processes, decide the
- * same, and the second one's append is refused.
+ * Goes on with one goal whenever something happens in its session. It holds nothing that is not in the log: two of
+ * them, in two processes, decide the same, and the second one's append is refused.
  */
 export function createDriver(ports: Judging, session_id: string, goal_id: string, told: Told): Driver {
   const { engine } = ports
@@ -242,9 +241,8 @@ function isPresent({ subjects }: SessionState, agent_id: string): boolean {
 }
 
 /**
- * Decides what comes next for a goal and writes it into the batch. It goes by
- * the record alone, so that it decides the same after a crash; an empty batch
- * means that there is nothing to do until something else happens.
+ * Decides what comes next for a goal and writes it into the batch. It goes by the record alone, so that it decides the
+ * same after a crash; an empty batch means that there is nothing to do until something else happens.
  */
 export function decide(context: GoalContext) {
   const { goal } = context

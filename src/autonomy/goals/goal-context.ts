@@ -178,9 +178,8 @@ export function goalIds(goal_id: string, sha256: Sha256) {
 export type GoalIds = ReturnType<typeof goalIds>
 
 /**
- * Ends a goal and everything that is under way for it, in one append, with all
- * that it asks a person. What a worker holds is asked to stop; an outcome
- * that is unknown stays a question, which outlives the goal. See also `endPlans`.
+ * Ends a goal and everything that is under way for it, in one append, with all that it asks a person. What a worker
+ * holds is asked to stop; an outcome that is unknown stays a question, which outlives the goal. See also `endPlans`.
  */
 export function stopGoal(context: GoalContext, cause: GoalStop, reason: string, actor: Actor) {
   const { batch, goal, ids, state: session } = context

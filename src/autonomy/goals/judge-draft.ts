@@ -36,10 +36,9 @@ export interface Judging {
 }
 
 /**
- * Sends a draft through the Coordinator. Only a frozen graph that verifies
- * becomes tasks; everything else is a failure that the next draft is told
- * of. It may be done again after a crash: the coordination is the same one.
- * Undefined: the Coordinator waits for answers.
+ * Sends a draft through the Coordinator. Only a frozen graph that verifies becomes tasks; everything else is a failure
+ * that the next draft is told of. It may be done again after a crash: the coordination is the same one. Undefined: the
+ * Coordinator waits for answers.
  */
 export async function judgeDraft(
   judging: Judging,
@@ -213,10 +212,9 @@ interface Judged {
 }
 
 /**
- * The tasks of a judged graph: each action is work for an agent, each gate a
- * review for a person. Phases and decision points are looked through: what
- * stands before them stands before what follows. The condition on the way out
- * of a decision point is that of the task it leads to, also by way of its gate.
+ * The tasks of a judged graph: each action is work for an agent, each gate a review for a person. Phases and decision
+ * points are looked through: what stands before them stands before what follows. The condition on the way out of a
+ * decision point is that of the task it leads to, also by way of its gate.
  */
 function tasksOf({ graph, registry, intent }: Judged, idOf: (key: string) => string): readonly PlannedTask[] {
   const isTask = ({ node_type }: GraphNode) => node_type === 'action_proposal' || node_type === 'review_gate'

@@ -60,9 +60,8 @@ export interface Schedule {
 }
 
 /**
- * Decides what becomes of the tasks of a goal: first what their runs and
- * questions came to, then who can never run, then who begins, by priority and
- * then by age. Pure; what it decides twice from the same facts is the same.
+ * Decides what becomes of the tasks of a goal: first what their runs and questions came to, then who can never run,
+ * then who begins, by priority and then by age. Pure; what it decides twice from the same facts is the same.
  */
 export function schedule(tasks: readonly TaskFacts[], limits: Limits): Schedule {
   const states = new Map(tasks.map(({ planned, state }) => [planned.task_id, state]))
@@ -147,9 +146,8 @@ function skipLost(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskS
 }
 
 /**
- * A plan can make tasks wait for each other by way of a stand-in. Where nothing
- * moves and no person is waited for, nothing ever would: those that are left are
- * skipped, so that the goal comes to its review.
+ * A plan can make tasks wait for each other by way of a stand-in. Where nothing moves and no person is waited for,
+ * nothing ever would: those that are left are skipped, so that the goal comes to its review.
  */
 function skipStuck(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskState>, record: Note) {
   const left = [...states].filter(([, state]) => !isTerminal(taskMachine, state))

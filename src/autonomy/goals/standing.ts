@@ -14,10 +14,9 @@ interface Placed {
 }
 
 /**
- * A dependency is met when the task completed, when the task that stands in for
- * it is, or when it was itself a stand-in that was not needed. It is void when
- * its condition does not hold, or when all that it needs is void. A gate that
- * was not asked because its task was skipped is void as well.
+ * A dependency is met when the task completed, when the task that stands in for it is, or when it was itself a stand-in
+ * that was not needed. It is void when its condition does not hold, or when all that it needs is void. A gate that was
+ * not asked because its task was skipped is void as well.
  */
 export function standings(
   tasks: readonly Placed[],

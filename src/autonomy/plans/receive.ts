@@ -65,9 +65,8 @@ async function openAlone(engine: Engine, open: (batch: Batch) => void) {
 }
 
 /**
- * Whether this was received before. What counts is what was submitted: policy
- * and registry are the operator's where the submission brings none, and may have
- * changed since.
+ * Whether this was received before. What counts is what was submitted: policy and registry are the operator's where the
+ * submission brings none, and may have changed since.
  */
 async function wasReceived(engine: Engine, coordination_id: string, given: Given): Promise<boolean> {
   const { runelog } = engine

@@ -159,9 +159,8 @@ export const coordinations: ReadModel<PlanRow> = {
 }
 
 /**
- * Where a coordination stands: the Coordinator run again over what was
- * recorded, up to the last recorded move. Every move it makes must be the one on
- * record, with the same guards and the same outputs; otherwise this is another
+ * Where a coordination stands: the Coordinator run again over what was recorded, up to the last recorded move. Every
+ * move it makes must be the one on record, with the same guards and the same outputs; otherwise this is another
  * Coordinator than the one that began, and it does not go on.
  */
 export function rerun(recorded: Recorded, ports: Ports): Progress {

@@ -11,7 +11,7 @@ import {
   type Ports,
   type Progress,
 } from '../progress.ts'
-import { coordinatorSchemas } from '../schemas/all.ts'
+import { coordinatorSchemas as schemas } from '../schemas/all.ts'
 import type { Lineage } from '../schemas/record.ts'
 
 /** A file of a plan that does not verify. */
@@ -34,18 +34,18 @@ interface NamedArtifact {
 
 /** How each type is checked, and which of its fields is its id. In the order in which they come about. */
 export const artifactTypes = {
-  precheck_report: { schema: coordinatorSchemas.precheck_report, id: 'report_id' },
-  context_bundle: { schema: coordinatorSchemas.context_bundle, id: 'bundle_id' },
-  rule_decisions: { schema: coordinatorSchemas.rule_decisions, id: 'decisions_id' },
-  risk_assessment: { schema: coordinatorSchemas.risk_assessment, id: 'assessment_id' },
-  execution_graph_draft: { schema: coordinatorSchemas.execution_graph, id: 'graph_id' },
-  question_pack: { schema: coordinatorSchemas.question_pack, id: 'pack_id' },
-  answer_pack: { schema: coordinatorSchemas.answer_pack, id: 'pack_id' },
-  execution_graph: { schema: coordinatorSchemas.execution_graph, id: 'graph_id' },
-  review_pack: { schema: coordinatorSchemas.review_pack, id: 'pack_id' },
-  lineage: { schema: coordinatorSchemas.lineage, id: 'coordinator_run_id' },
-  run_summary: { schema: coordinatorSchemas.run_summary, id: 'coordinator_run_id' },
-  failure_pack: { schema: coordinatorSchemas.failure_pack, id: 'failure_id' },
+  precheck_report: { schema: schemas.precheck_report, id: 'report_id' },
+  context_bundle: { schema: schemas.context_bundle, id: 'bundle_id' },
+  rule_decisions: { schema: schemas.rule_decisions, id: 'decisions_id' },
+  risk_assessment: { schema: schemas.risk_assessment, id: 'assessment_id' },
+  execution_graph_draft: { schema: schemas.execution_graph, id: 'graph_id' },
+  question_pack: { schema: schemas.question_pack, id: 'pack_id' },
+  answer_pack: { schema: schemas.answer_pack, id: 'pack_id' },
+  execution_graph: { schema: schemas.execution_graph, id: 'graph_id' },
+  review_pack: { schema: schemas.review_pack, id: 'pack_id' },
+  lineage: { schema: schemas.lineage, id: 'coordinator_run_id' },
+  run_summary: { schema: schemas.run_summary, id: 'coordinator_run_id' },
+  failure_pack: { schema: schemas.failure_pack, id: 'failure_id' },
 } as const satisfies { readonly [T in ArtifactType]: { readonly schema: z.ZodType; readonly id: string } }
 
 /** The id that an artifact carries. */
@@ -59,12 +59,9 @@ export function listArtifacts(artifacts: Artifacts): readonly NamedArtifact[] {
     const held = artifacts[type]
     if (held === undefined) return []
     if (!Array.isArray(held)) return [{ type, name: type, id: artifactId(type, held), artifact: held }]
-    return held.map((artifact: unknown, i) => ({
-      type,
-      name: `${type}_${i + 1}`,
-      id: artifactId(type, artifact),
-      artifact,
-    }))
+    return held.map((artifact: unknown, i) => {
+      return { type, name: `${type}_${i + 1}`, id: artifactId(type, artifact), artifact }
+    })
   })
 }
 

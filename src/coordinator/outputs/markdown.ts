@@ -1,66 +1,42 @@
 import type { Json } from '../../kernel/json.ts'
 import { isRecord } from '../checksum.ts'
 import type { RuleDecisions } from '../schemas/judgement.ts'
-import { type ExecutionGraph, type FailurePack, measures, type ReviewPack } from '../schemas/plan.ts'
+import { type ExecutionGraph, type FailurePack, type GraphNode, measures, type ReviewPack } from '../schemas/plan.ts'
 import type { QuestionPack } from '../schemas/questions.ts'
 import type { RunTape } from '../schemas/record.ts'
 
 function decisionsMarkdown({ decisions, round }: RuleDecisions): string {
+  const matched = decisions.flatMap(({ step_id, matched_rules }) => matched_rules.map((rule) => ({ step_id, ...rule })))
   return page(
     `# Verdicts, round ${round}`,
-    table(
-      ['Step', 'Command', 'Verdict', 'Risk', 'Why'],
-      decisions.map((d) => [
-        plain(d.step_id),
-        plain(d.command_id),
-        d.decision ?? '**undecidable**',
-        d.risk_level,
-        plain(d.reason),
-      ]),
-    ),
+    table(['Step', 'Command', 'Verdict', 'Risk', 'Why'], decisions, (d) => {
+      return [plain(d.step_id), plain(d.command_id), d.decision ?? '**undecidable**', d.risk_level, plain(d.reason)]
+    }),
     '## Rules that spoke',
-    table(
-      ['Step', 'Rule', 'Version', 'Verdict', 'Severity', 'Reason'],
-      decisions.flatMap((d) =>
-        d.matched_rules.map((r) => [
-          plain(d.step_id),
-          plain(r.rule_id),
-          r.version,
-          r.verdict,
-          r.severity,
-          plain(r.reason),
-        ]),
-      ),
-    ),
+    table(['Step', 'Rule', 'Version', 'Verdict', 'Severity', 'Reason'], matched, (r) => {
+      return [plain(r.step_id), plain(r.rule_id), r.version, r.verdict, r.severity, plain(r.reason)]
+    }),
   )
 }
 
-function tapeMarkdown(tape: RunTape): string {
+function tapeMarkdown({ run_id, state, is_closed, entries, decisions }: RunTape): string {
   return page(
     '# Run tape',
-    `${tape.run_id}, ${tape.state}${tape.is_closed ? ', closed' : ''}.`,
-    table(
-      ['#', 'From', 'To', 'Trigger', 'Guards', 'Outputs'],
-      tape.entries.map((e) => [
-        String(e.sequence),
-        plain(e.from_state),
-        plain(e.to_state),
-        plain(e.trigger),
-        e.guards_evaluated.map(({ guard_name, passed }) => `${passed ? '✓' : '✗'} ${plain(guard_name)}`).join('<br>'),
-        e.outputs_produced.map(({ artifact_type }) => plain(artifact_type)).join('<br>'),
-      ]),
-    ),
+    `${run_id}, ${state}${is_closed ? ', closed' : ''}.`,
+    table(['#', 'From', 'To', 'Trigger', 'Guards', 'Outputs'], entries, (e) => [
+      String(e.sequence),
+      ...[e.from_state, e.to_state, e.trigger].map(plain),
+      e.guards_evaluated.map(({ guard_name, passed }) => `${passed ? '✓' : '✗'} ${plain(guard_name)}`).join('<br>'),
+      e.outputs_produced.map(({ artifact_type }) => plain(artifact_type)).join('<br>'),
+    ]),
     '## Decisions',
-    bullets(
-      tape.decisions.map(
-        ({ at_state, decision_type, rationale, outcome }) =>
-          `${plain(at_state)}, ${plain(decision_type)}: ${plain(rationale)} → ${plain(outcome)}`,
-      ),
-    ),
+    bullets(decisions, (d) => {
+      return `${plain(d.at_state)}, ${plain(d.decision_type)}: ${plain(d.rationale)} → ${plain(d.outcome)}`
+    }),
   )
 }
 
-const shapes: { readonly [T in ExecutionGraph['nodes'][number]['node_type']]: readonly [string, string] } = {
+const shapes: { readonly [T in GraphNode['node_type']]: readonly [string, string] } = {
   phase: ['([', '])'],
   action_proposal: ['[', ']'],
   decision_point: ['{', '}'],
@@ -68,40 +44,32 @@ const shapes: { readonly [T in ExecutionGraph['nodes'][number]['node_type']]: re
   review_gate: ['[/', '/]'],
 }
 
-/** The plan as a picture for people and a table for those who check it. */
 function graphMarkdown(graph: ExecutionGraph): string {
   return page(
     `# Execution graph (${graph.stage})`,
     `Graph ${graph.graph_id} of ${plain(graph.intent_id)}, checksum \`${graph.checksum}\`.`,
     ['```mermaid', ...mermaid(graph), '```'].join('\n'),
     '## Nodes',
-    table(
-      ['Node', 'Type', 'What', 'Risk', 'Effects', 'Evidence', 'Rules'],
-      graph.nodes.map((n) => [
-        n.node_id,
-        n.node_type,
-        plain(n.label),
-        n.risk_level ?? '',
-        (n.effects ?? []).join(', '),
-        (n.evidence_refs ?? []).map(plain).join(', '),
-        (n.rule_refs ?? []).map(plain).join(', '),
-      ]),
-    ),
+    table(['Node', 'Type', 'What', 'Risk', 'Effects', 'Evidence', 'Rules'], graph.nodes, (n) => {
+      const [evidence, rules] = [plainList(n.evidence_refs), plainList(n.rule_refs)]
+      return [n.node_id, n.node_type, plain(n.label), n.risk_level ?? '', (n.effects ?? []).join(', '), evidence, rules]
+    }),
     '## Who does what',
-    table(
-      ['Agent', 'Role', 'Nodes'],
-      graph.swimlanes.map(({ agent_id, role, node_refs }) => [plain(agent_id), plain(role), node_refs.join(', ')]),
-    ),
+    table(['Agent', 'Role', 'Nodes'], graph.swimlanes, ({ agent_id, role, node_refs }) => {
+      return [plain(agent_id), plain(role), node_refs.join(', ')]
+    }),
     '## Left out',
-    bullets(graph.dropped_steps.map(({ step_id, reason }) => `${plain(step_id)}: ${plain(reason)}`)),
+    bullets(graph.dropped_steps, leftOut),
     '## Answers in force',
-    bullets(
-      graph.applied_answers.map(
-        (a) =>
-          `${plain(a.key)} = ${plain(a.value)} (${a.provided_by}): ${a.changed.map(plain).join('; ') || 'nothing changes'}`,
-      ),
-    ),
+    bullets(graph.applied_answers, ({ key, value, provided_by, changed }) => {
+      const effect = changed.map(plain).join('; ') || 'nothing changes'
+      return `${plain(key)} = ${plain(value)} (${provided_by}): ${effect}`
+    }),
   )
+}
+
+function leftOut({ step_id, reason }: { readonly step_id: string; readonly reason: string }): string {
+  return `${plain(step_id)}: ${plain(reason)}`
 }
 
 function mermaid({ nodes, edges }: ExecutionGraph): string[] {
@@ -111,11 +79,10 @@ function mermaid({ nodes, edges }: ExecutionGraph): string[] {
       const [open, close] = shapes[node_type]
       return `  ${node_id}${open}"${quoted(label)}"${close}`
     }),
-    ...edges.map(({ from_node, to_node, edge_type, condition }) =>
-      edge_type === 'conditional'
-        ? `  ${from_node} -- "${quoted(condition ?? 'if')}" --> ${to_node}`
-        : `  ${from_node} --> ${to_node}`,
-    ),
+    ...edges.map(({ from_node, to_node, edge_type, condition }) => {
+      const label = edge_type === 'conditional' ? ` -- "${quoted(condition ?? 'if')}"` : ''
+      return `  ${from_node}${label} --> ${to_node}`
+    }),
   ]
 }
 
@@ -128,22 +95,18 @@ function questionsMarkdown({ pack_id, round, questions, resolved_by_default }: Q
   return page(
     `# Questions, round ${round}`,
     `Answer with \`question_pack_id\` ${pack_id}.`,
-    ...questions.flatMap((question) => [
+    ...questions.flatMap(({ default_strategy: fallback, ...question }) => [
       `## ${plain(question.question_text)}`,
       `${question.question_id}, ${question.type}, ${question.blocking_level}. ${plain(question.impact.description)}`,
       plain(question.context),
-      bullets(
-        question.suggested_answers.map(
-          ({ value, answer_text, rationale }) => `**${plain(value)}**: ${plain(answer_text)} ${plain(rationale)}`,
-        ),
-      ),
-      question.default_strategy.action === 'use'
-        ? `Without an answer: ${plain(question.default_strategy.value)}. ${plain(question.default_strategy.explanation)}`
-        : `Without an answer the plan is blocked. ${plain(question.default_strategy.explanation)}`,
-      `Evidence: ${question.evidence_refs.map(plain).join(', ')}`,
+      bullets(question.suggested_answers, ({ value, answer_text, rationale }) => {
+        return `**${plain(value)}**: ${plain(answer_text)} ${plain(rationale)}`
+      }),
+      `Without an answer${fallback.action === 'use' ? `: ${plain(fallback.value)}` : ' the plan is blocked'}. ${plain(fallback.explanation)}`,
+      `Evidence: ${plainList(question.evidence_refs)}`,
     ]),
     '## Settled by default',
-    bullets(resolved_by_default.map(({ key, value, reason }) => `${plain(key)} = ${plain(value)}: ${plain(reason)}`)),
+    bullets(resolved_by_default, ({ key, value, reason }) => `${plain(key)} = ${plain(value)}: ${plain(reason)}`),
   )
 }
 
@@ -152,74 +115,50 @@ function failureMarkdown(pack: FailurePack): string {
     `# ${pack.outcome}: ${plain(pack.message)}`,
     `${pack.failure_type} (${plain(pack.cause)}) in ${plain(pack.failed_at_state)}.${pack.needs_person ? ' A person has to look.' : ''}`,
     '## What is wrong',
-    bullets(pack.problems.map(({ path, message }) => `${path === undefined ? '' : `\`${path}\`: `}${plain(message)}`)),
+    bullets(pack.problems, ({ path, message }) => `${path === undefined ? '' : `\`${path}\`: `}${plain(message)}`),
     '## What to do',
-    bullets(pack.recovery_suggestions.map(plain)),
+    bullets(pack.recovery_suggestions, plain),
   )
 }
 
 function reviewMarkdown(pack: ReviewPack): string {
-  const { plan_summary: plan, risk, change_impact: impact } = pack
+  const { plan_summary: plan, risk } = pack
   return page(
     '# Review',
     plain(plan.goal),
-    bullets(plan.success_criteria.map(plain)),
+    bullets(plan.success_criteria, plain),
     `${plan.actions} actions in ${plan.phases} phases, ${durationOf(plan)}, complexity ${plan.complexity_score} of 100.`,
     `## Risk: ${risk.overall}`,
-    bullets(
-      risk.justification.map(
-        ({ level, reason, evidence_refs }) => `${level}: ${plain(reason)} (${evidence_refs.map(plain).join(', ')})`,
-      ),
-    ),
+    bullets(risk.justification, (r) => `${r.level}: ${plain(r.reason)} (${plainList(r.evidence_refs)})`),
     '## Impact',
-    table(
-      ['What', 'Estimated', 'Allowed', 'Within', 'Not estimated'],
-      measures
-        .map((what) => [what, impact[what]] as const)
-        .map(([what, m]) => [
-          plain(what),
-          m.estimated === null ? 'not estimated' : String(m.estimated),
-          m.allowed === null ? 'any' : String(m.allowed),
-          m.within === 'no' ? '**no**' : m.within.replace('_', ' '),
-          m.not_estimated.map(plain).join(', '),
-        ]),
-    ),
+    table(['What', 'Estimated', 'Allowed', 'Within', 'Not estimated'], measures, (what) => {
+      const { estimated, allowed, within, not_estimated } = pack.change_impact[what]
+      const kept = within === 'no' ? '**no**' : within.replace('_', ' ')
+      return [plain(what), `${estimated ?? 'not estimated'}`, `${allowed ?? 'any'}`, kept, plainList(not_estimated)]
+    }),
     '## Red lines',
-    bullets(
-      pack.red_lines.map(
-        ({ red_line, rule, verdict, reason }) =>
-          `${red_line} ${verdict === 'holds' ? `holds: ${plain(rule)}` : `**${verdict.replace('_', ' ')}**: ${plain(reason)}`}`,
-      ),
-    ),
+    bullets(pack.red_lines, ({ red_line, rule, verdict, reason }) => {
+      const found = verdict === 'holds' ? `holds: ${plain(rule)}` : `**${verdict.replace('_', ' ')}**: ${plain(reason)}`
+      return `${red_line} ${found}`
+    }),
     '## Who has to look',
-    bullets(
-      pack.review_gates.map(
-        ({ node_id, category, step_id, criteria }) =>
-          `${node_id} (${category ?? plain(step_id ?? 'plan')}): ${criteria.map(plain).join(' ')}`,
-      ),
-    ),
+    bullets(pack.review_gates, ({ node_id, category, step_id, criteria }) => {
+      return `${node_id} (${category ?? plain(step_id ?? 'plan')}): ${criteria.map(plain).join(' ')}`
+    }),
     '## How to undo it',
-    table(
-      ['Order', 'Step', 'Irreversible', 'Instruction'],
-      pack.rollback_guide.map((r) => [
-        String(r.order),
-        plain(r.step_id),
-        r.is_irreversible ? '**yes**' : 'no',
-        plain(r.instruction),
-      ]),
-    ),
+    table(['Order', 'Step', 'Irreversible', 'Instruction'], pack.rollback_guide, (r) => {
+      return [String(r.order), plain(r.step_id), r.is_irreversible ? '**yes**' : 'no', plain(r.instruction)]
+    }),
     '## Warnings',
-    bullets(
-      pack.warnings.map(({ step_id, rule_id, reason }) => `${plain(step_id)}: ${plain(reason)} (${plain(rule_id)})`),
-    ),
+    bullets(pack.warnings, (w) => `${plain(w.step_id)}: ${plain(w.reason)} (${plain(w.rule_id)})`),
     '## Left out',
-    bullets(plan.dropped_steps.map(({ step_id, reason }) => `${plain(step_id)}: ${plain(reason)}`)),
+    bullets(plan.dropped_steps, leftOut),
   )
 }
 
 function durationOf({ estimated_duration_ms, duration_not_estimated }: ReviewPack['plan_summary']): string {
   if (estimated_duration_ms === null) return 'duration not estimated'
-  const open = duration_not_estimated.length === 0 ? '' : ` without ${duration_not_estimated.map(plain).join(', ')}`
+  const open = duration_not_estimated.length === 0 ? '' : ` without ${plainList(duration_not_estimated)}`
   return `about ${estimated_duration_ms} ms${open}`
 }
 
@@ -228,7 +167,7 @@ interface Page {
   write(artifact: unknown): string
 }
 
-/** Those that people read first have a page of their own. */
+/** Artifacts that people read first. The others are written as nested lists. */
 const pages: Readonly<Record<string, Page>> = {
   execution_graph: { write: graphMarkdown },
   execution_graph_draft: { write: graphMarkdown },
@@ -241,8 +180,8 @@ const pages: Readonly<Record<string, Page>> = {
 
 /** The same artifact always gives the same page, so a page can be checked against its artifact. */
 export function markdownOf(type: string, artifact: Json): string {
-  const page = pages[type]
-  return page === undefined ? genericMarkdown(type.replaceAll('_', ' '), artifact) : page.write(artifact)
+  const title = plain(type.replaceAll('_', ' '))
+  return pages[type]?.write(artifact) ?? page(`# ${title}`, lines(artifact, 0).join('\n') || '_Empty._')
 }
 
 /** Words from outside stand in Markdown as words: they cannot open a table cell, a heading or a link. */
@@ -258,28 +197,24 @@ export function plain(text: string): string {
     .join(' ')
 }
 
-/** A Markdown table. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  if (rows.length === 0) return '_None._'
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+function plainList(texts: readonly string[] = []): string {
+  return texts.map(plain).join(', ')
 }
 
-/** A Markdown list. */
-function bullets(items: readonly string[]): string {
-  return items.length === 0 ? '_None._' : items.map((item) => `- ${item}`).join('\n')
+function table<T>(head: readonly string[], items: readonly T[], cells: (item: T) => readonly string[]): string {
+  if (items.length === 0) return '_None._'
+  return [head, head.map(() => '---'), ...items.map(cells)].map((row) => `| ${row.join(' | ')} |`).join('\n')
 }
 
-/** Parts with a blank line between them, and a newline at the end. */
+function bullets<T>(items: readonly T[], text: (item: T) => string): string {
+  return items.length === 0 ? '_None._' : items.map((item) => `- ${text(item)}`).join('\n')
+}
+
 function page(...parts: readonly string[]): string {
   return `${parts.join('\n\n')}\n`
 }
 
-/** Any JSON value as nested lists, keys sorted: for artifacts that people look into rarely. */
-function genericMarkdown(title: string, value: Json): string {
-  return page(`# ${plain(title)}`, lines(value, 0).join('\n') || '_Empty._')
-}
-
+/** Nested lists, keys sorted. */
 function lines(value: Json, depth: number): string[] {
   const indent = '  '.repeat(depth)
   const item = (label: string, member: Json) =>
@@ -294,11 +229,7 @@ function lines(value: Json, depth: number): string[] {
 }
 
 function isLeaf(value: Json): boolean {
-  return (
-    value === null ||
-    typeof value !== 'object' ||
-    (Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0)
-  )
+  return value === null || typeof value !== 'object' || Object.keys(value).length === 0
 }
 
 function leaf(value: Json): string {

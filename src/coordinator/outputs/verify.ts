@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { audit, type Move } from '../../kernel/audit.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
-import { machineDigest } from '../../kernel/digest.ts'
+import { machineDigest, type Sha256 } from '../../kernel/digest.ts'
 import type { Json } from '../../kernel/json.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
 import { auditLogId, checksumOf, idOf } from '../checksum.ts'
@@ -45,12 +45,8 @@ import { artifactId, artifactTypes, type Documents, originsIn, type PlanProblem,
 import { markdownOf } from './markdown.ts'
 
 /**
- * Checks what a coordination left behind, with nothing but the files: shapes,
- * checksums, lineage, the legality of every recorded move, the graph. Whatever
- * can be computed from something else is computed again and compared, so no
- * byte of any file can change without a word here. With a key it also checks
- * who signed; without one, somebody who rewrites every file consistently is not
- * found out.
+ * Checks the files of a plan with nothing but the files. It computes everything that follows from something else again
+ * and compares, so a change to any byte of any file is found. Only a key finds a forger who rewrites all files.
  */
 export function verifyPlan(
   files: FrozenFiles,
@@ -101,38 +97,30 @@ function parsed(text: string): Json | undefined {
 
 const others = { run_tape: runTape, audit_log: auditLog, lineage: lineageSchema } as const
 const unchecked = new Set(['intent.json', 'policy.json', statementFile, envelopeFile, journalFile])
+const required = ['intent.json', 'policy.json', 'run_tape.json', 'audit_log.json', 'lineage.json', statementFile]
 
 function shapeProblems(files: FrozenFiles, documents: Documents): PlanProblem[] {
-  const problems: PlanProblem[] = []
-  for (const name of ['intent.json', 'policy.json', 'run_tape.json', 'audit_log.json', 'lineage.json', statementFile])
-    if (!(name in files)) problems.push({ file: name, check: 'checksum', message: 'It is missing.' })
+  const wrong = (file: string, message: string): PlanProblem => ({ file, check: 'checksum', message })
+  const problems = required.filter((name) => !(name in files)).map((name) => wrong(name, 'It is missing.'))
   const expected = new Set<string>(unchecked)
   for (const [name, value] of documents) {
     if (unchecked.has(name)) continue
     const type = typeOf(name)
     if (type === null) {
-      problems.push({ file: name, check: 'checksum', message: 'No coordination leaves a file of this name.' })
+      problems.push(wrong(name, 'No coordination leaves a file of this name.'))
       continue
     }
     const page = name.replace(/json$/, 'md')
     expected.add(name).add(page)
     const schema = type in others ? others[type as keyof typeof others] : artifactTypes[type as ArtifactType].schema
-    const shape = schema.safeParse(value)
-    if (!shape.success)
-      problems.push(
-        ...problemsOf(shape.error, 'schema').map((p) => ({
-          file: name,
-          check: 'schema' as const,
-          message: `${p.path}: ${p.message}`,
-        })),
-      )
-    else if (files[page] !== markdownOf(type, value))
-      problems.push({ file: page, check: 'checksum', message: `It is not what ${name} gives.` })
+    const { error } = schema.safeParse(value)
+    if (error !== undefined)
+      for (const { path, message } of problemsOf(error, 'schema'))
+        problems.push({ file: name, check: 'schema', message: `${path}: ${message}` })
+    else if (files[page] !== markdownOf(type, value)) problems.push(wrong(page, `It is not what ${name} gives.`))
   }
-  for (const name of Object.keys(files).sort())
-    if (!expected.has(name) && !documents.has(name))
-      problems.push({ file: name, check: 'checksum', message: 'No artifact belongs to it.' })
-  return problems
+  const strays = Object.keys(files).filter((name) => !expected.has(name) && !documents.has(name))
+  return [...problems, ...strays.sort().map((name) => wrong(name, 'No artifact belongs to it.'))]
 }
 
 function typeOf(name: string): string | null {
@@ -150,7 +138,7 @@ export function tapeMoves({ entries }: RunTape): readonly Move[] {
   })
 }
 
-function tapeProblems(tape: RunTape, documents: Documents, sha256: Ports['sha256']): PlanProblem[] {
+function tapeProblems(tape: RunTape, documents: Documents, sha256: Sha256): PlanProblem[] {
   const file = 'run_tape.json'
   const wrong = (message: string): PlanProblem => ({ file, check: 'lineage', message })
   const problems = audit(coordinationMachine, tapeMoves(tape)).map(wrong)
@@ -165,7 +153,7 @@ function tapeProblems(tape: RunTape, documents: Documents, sha256: Ports['sha256
 }
 
 /** Every output on the tape is a file with the recorded checksum, and every such file is on the tape. */
-function outputProblems(tape: RunTape, documents: Documents, sha256: Ports['sha256']): PlanProblem[] {
+function outputProblems(tape: RunTape, documents: Documents, sha256: Sha256): PlanProblem[] {
   const recorded = tape.entries.flatMap(({ outputs_produced }) => outputs_produced)
   const kept = [...documents].flatMap(([name, value]) => {
     const type = typeOf(name)
@@ -174,38 +162,34 @@ function outputProblems(tape: RunTape, documents: Documents, sha256: Ports['sha2
   })
   const same = (file: (typeof kept)[number], output: (typeof recorded)[number]) =>
     file.type === output.artifact_type && file.id === output.artifact_id && file.checksum === output.checksum
-  const lost = recorded
-    .filter((output) => !kept.some((file) => same(file, output)))
-    .map(({ artifact_type, artifact_id, checksum }): PlanProblem => {
-      const message = `The tape records ${artifact_id} with the checksum ${checksum}, and there is no such file.`
-      const file = kept.find(({ type, id }) => type === artifact_type && id === artifact_id)?.name ?? 'run_tape.json'
-      return { file, check: 'checksum', message }
-    })
-  const stray = kept
-    .filter(
-      (file) => !recorded.some((output) => same(file, output)) && !(file.type === 'lineage' && tape.state !== 'DONE'),
-    )
-    .map(({ name }): PlanProblem => ({ file: name, check: 'lineage', message: 'The tape knows nothing of it.' }))
+  const lost = recorded.flatMap((output): PlanProblem[] => {
+    if (kept.some((file) => same(file, output))) return []
+    const { artifact_type, artifact_id, checksum } = output
+    const message = `The tape records ${artifact_id} with the checksum ${checksum}, and there is no such file.`
+    const file = kept.find(({ type, id }) => type === artifact_type && id === artifact_id)?.name ?? 'run_tape.json'
+    return [{ file, check: 'checksum', message }]
+  })
+  const stray = kept.flatMap((file): PlanProblem[] => {
+    if (recorded.some((output) => same(file, output)) || (file.type === 'lineage' && tape.state !== 'DONE')) return []
+    return [{ file: file.name, check: 'lineage', message: 'The tape knows nothing of it.' }]
+  })
   return [...lost, ...stray]
 }
 
-function statementProblems(files: FrozenFiles, lineage: Lineage, sha256: Ports['sha256']): PlanProblem[] {
-  const expected = canonicalJson(statementOf(lineage, digests(files, sha256)))
-  if (files[statementFile] === expected) return []
-  const stated = subjects(files[statementFile] ?? '')
-  const changed = digests(files, sha256).filter(({ name, sha256: digest }) => stated.get(name) !== digest)
-  return changed.length === 0
-    ? [{ file: statementFile, check: 'lineage', message: 'It does not say what the files and their lineage say.' }]
-    : changed.map(({ name, sha256: digest }) => ({
-        file: name,
-        check: 'checksum' as const,
-        message: `Its checksum is ${digest}; the statement says ${stated.get(name) ?? 'nothing of it'}.`,
-      }))
-}
-
-function subjects(text: string): ReadonlyMap<string, string> {
+function statementProblems(files: FrozenFiles, lineage: Lineage, sha256: Sha256): PlanProblem[] {
+  const present = digests(files, sha256)
+  const text = files[statementFile] ?? ''
+  if (text === canonicalJson(statementOf(lineage, present))) return []
   const { data } = statementSubjects.safeParse(parsed(text))
-  return new Map((data?.subject ?? []).map(({ name, digest }) => [name, digest.sha256]))
+  const stated = new Map(data?.subject.map(({ name, digest }) => [name, digest.sha256]))
+  const changed = present.flatMap(({ name: file, sha256: digest }): PlanProblem[] => {
+    const said = stated.get(file) ?? 'nothing of it'
+    return said === digest
+      ? []
+      : [{ file, check: 'checksum', message: `Its checksum is ${digest}; the statement says ${said}.` }]
+  })
+  const message = 'It does not say what the files and their lineage say.'
+  return changed.length > 0 ? changed : [{ file: statementFile, check: 'lineage', message }]
 }
 
 function signatureProblems(files: FrozenFiles, documents: Documents, check: SignatureCheck | undefined): PlanProblem[] {
@@ -217,18 +201,13 @@ function signatureProblems(files: FrozenFiles, documents: Documents, check: Sign
     : [{ file: envelopeFile, check: 'signature', message: `The envelope cannot be trusted: ${problem}.` }]
 }
 
-/** Whether the lineage leads from these inputs to these outputs. */
-function originProblems(lineage: Lineage, tape: RunTape, documents: Documents, sha256: Ports['sha256']): PlanProblem[] {
-  const file = 'lineage.json'
+function originProblems(lineage: Lineage, tape: RunTape, documents: Documents, sha256: Sha256): PlanProblem[] {
   const digest = (value: unknown) => checksumOf(value ?? null, sha256)
   const context = contextBundle.safeParse(documents.get('context_bundle.json')).data
   const report = precheckReport.safeParse(documents.get('precheck_report.json')).data
+  const run_id = runIdOf(originsIn(lineage), { sha256 })
   const expected: readonly [string, boolean][] = [
-    [
-      'the run id',
-      runIdOf(originsIn(lineage), { sha256 }) === lineage.coordinator_run_id &&
-        tape.run_id === lineage.coordinator_run_id,
-    ],
+    ['the run id', run_id === lineage.coordinator_run_id && tape.run_id === run_id],
     ['the intent', digest(documents.get('intent.json')) === lineage.intent_checksum],
     ['the policy', digest(documents.get('policy.json')) === lineage.policy_checksum],
     ['the memory', context === undefined || digest(context.memory_context) === lineage.memory_checksum],
@@ -237,9 +216,9 @@ function originProblems(lineage: Lineage, tape: RunTape, documents: Documents, s
     ['the registry snapshot', report === undefined || report.registry.snapshot_id === lineage.registry_snapshot_id],
     ['the outputs', digest(outputsBefore(tape, lineage)) === digest(lineage.outputs)],
   ]
-  return expected
-    .filter(([, holds]) => !holds)
-    .map(([what]) => ({ file, check: 'lineage', message: `It does not lead back to ${what}.` }))
+  return expected.flatMap(([what, holds]): PlanProblem[] =>
+    holds ? [] : [{ file: 'lineage.json', check: 'lineage', message: `It does not lead back to ${what}.` }],
+  )
 }
 
 /** A plan's lineage is made before the last move; that of a failure after it. */
@@ -248,19 +227,17 @@ function outputsBefore(tape: RunTape, { outputs }: Lineage) {
   return all.slice(0, tape.state === 'DONE' ? outputs.length : all.length)
 }
 
-/** What is wrong with the graphs. */
-function topologyProblems(documents: Documents, sha256: Ports['sha256']): PlanProblem[] {
+function topologyProblems(documents: Documents, sha256: Sha256): PlanProblem[] {
   return [...documents].flatMap(([file, value]) => {
     const graph = file.startsWith('execution_graph') ? executionGraph.safeParse(value).data : undefined
     if (graph === undefined) return []
     const wrong = (offenders: readonly string[], message: string): PlanProblem[] =>
       offenders.length === 0 ? [] : [{ file, check: 'topology', message: `${message}: ${offenders.join(', ')}.` }]
+    const forged = graphChecksum(graph, sha256) === graph.checksum ? [] : [graph.checksum]
     const structure = [
       ...wrong(danglingEdges(graph), 'Edges lead nowhere'),
       ...wrong(nodesNotInOneLane(graph), 'Not in exactly one lane'),
-      ...(graphChecksum(graph, sha256) === graph.checksum
-        ? []
-        : wrong([graph.checksum], 'The checksum is not that of the graph')),
+      ...wrong(forged, 'The checksum is not that of the graph'),
     ]
     if (file !== 'execution_graph.json') return structure
     return [
@@ -273,8 +250,6 @@ function topologyProblems(documents: Documents, sha256: Ports['sha256']): PlanPr
     ]
   })
 }
-
-type Sha256 = Ports['sha256']
 
 /** The audit log has every entry that the tape names, in order, each with the id that its content gives. */
 function auditProblems(log: AuditLog, tape: RunTape, sha256: Sha256): PlanProblem[] {

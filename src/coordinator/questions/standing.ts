@@ -3,7 +3,6 @@ import { idOf } from '../checksum.ts'
 import { type Given, givenOf, type PlannedStep } from '../given.ts'
 import type { AcceptedAnswer, AnswerLedger, Ports, Progress } from '../progress.ts'
 import type { Settled } from '../rules/adjudicate.ts'
-import type { RuleDecision } from '../schemas/judgement.ts'
 import { blockingLevels, type OpenQuestion, type Question } from '../schemas/questions.ts'
 
 /** What becomes of the open questions under the mode, the policy and the budget. */
@@ -19,8 +18,7 @@ export interface Governed {
 }
 
 function govern(questions: readonly Question[], given: Given, ledger: AnswerLedger): Governed {
-  const answered = new Map(ledger.accepted.map((answer) => [answer.question_id, answer]))
-  const open = questions.filter(({ question_id }) => !answered.has(question_id))
+  const open = questions.filter(({ question_id }) => !ledger.accepted.some((one) => one.question_id === question_id))
   const askable = open.filter((question) => mayAsk(question, given))
   const barred = open.filter((question) => !askable.includes(question))
 
@@ -36,7 +34,7 @@ function govern(questions: readonly Question[], given: Given, ledger: AnswerLedg
   return {
     ask,
     settled: [
-      ...questions.flatMap((question) => settledBy(question, answered.get(question.question_id))),
+      ...settledBy(questions, ledger.accepted),
       ...barred.filter(canDefault).flatMap(byPolicy),
       ...unasked.filter((question) => !overflow.includes(question)).flatMap(byPolicy),
     ],
@@ -53,10 +51,14 @@ export function mayAsk({ type }: Question, { context, policy }: Given): boolean 
   return type === 'blocker' || (mode === 'interactive' && question_policy !== 'blockers_only')
 }
 
-function settledBy(question: Question, answer: AcceptedAnswer | undefined): Settled[] {
-  return answer === undefined
-    ? []
-    : [{ question, answer_type: answer.answer_type, value: answer.value, provided_by: answer.provided_by }]
+/** Each answered question with its answer, in the order of the questions. */
+export function settledBy(questions: readonly Question[], answers: readonly AcceptedAnswer[]): readonly Settled[] {
+  return questions.flatMap((question) => {
+    const found = answers.find(({ question_id }) => question_id === question.question_id)
+    if (found === undefined) return []
+    const { answer_type, value, provided_by } = found
+    return [{ question, answer_type, value, provided_by }]
+  })
 }
 
 function byPolicy(question: Question): Settled[] {
@@ -65,23 +67,20 @@ function byPolicy(question: Question): Settled[] {
   return [{ question, answer_type: 'choice', value: fallback.value, provided_by: 'policy_default' }]
 }
 
-/** The inputs, the questions, and how each question is handled. */
-interface Standing {
-  readonly given: Given
-  readonly governed: Governed
-  readonly questions: readonly Question[]
-}
-
 /**
- * Where the questions stand now. What only concerns steps that were denied is not asked any more. A default that is in
+ * The inputs, and what becomes of each question. What only concerns denied steps is not asked any more. A default in
  * force stays so: it may be why the rules deny the step, and they would allow it without.
  */
-export function standingOf(progress: Progress, { sha256 }: Ports): Standing {
+export function standingOf(
+  progress: Progress,
+  { sha256 }: Ports,
+): { readonly given: Given; readonly governed: Governed } {
   const given = givenOf(progress)
-  const denied = deniedSteps(progress.artifacts.rule_decisions.at(-1)?.decisions ?? [])
-  const questions = uncertaintiesOf(given, progress.run_id, sha256)
+  const decisions = progress.artifacts.rule_decisions.at(-1)?.decisions ?? []
+  const isDenied = (step: string) => decisions.some(({ step_id, decision }) => step_id === step && decision === 'deny')
   const isOpen = ({ impact: { affected_steps } }: Question) =>
-    affected_steps.length === 0 || affected_steps.some((step) => !denied.has(step))
+    affected_steps.length === 0 || !affected_steps.every(isDenied)
+  const questions = uncertaintiesOf(given, progress.run_id, sha256)
   const { ask, stuck, overflow, settled } = govern(questions, given, progress.ledger)
   const governed = {
     ask: ask.filter(isOpen),
@@ -89,11 +88,7 @@ export function standingOf(progress: Progress, { sha256 }: Ports): Standing {
     overflow: overflow.filter(isOpen),
     settled,
   }
-  return { given, governed, questions }
-}
-
-function deniedSteps(decisions: readonly RuleDecision[]): ReadonlySet<string> {
-  return new Set(decisions.filter(({ decision }) => decision === 'deny').map(({ step_id }) => step_id))
+  return { given, governed }
 }
 
 /**
@@ -109,14 +104,8 @@ function uncertaintiesOf({ intent, context, steps }: Given, run_id: string, sha2
   ])
   const ask = (open: OpenQuestion, affected: readonly string[], evidence_refs: readonly string[]): Question => ({
     question_id: idOf('q', [run_id, open.key, affected], sha256),
-    key: open.key,
-    type: open.type,
-    blocking_level: open.blocking_level,
-    question_text: open.question_text,
-    context: open.context,
+    ...open,
     evidence_refs: [...evidence_refs],
-    suggested_answers: open.suggested_answers,
-    default_strategy: open.default_strategy,
     impact: impactOf(affected, all),
   })
   const asked = [
@@ -138,9 +127,7 @@ function uncertaintiesOf({ intent, context, steps }: Given, run_id: string, sha2
 }
 
 function changesThings({ effects, command }: PlannedStep): boolean {
-  return (
-    command.irreversible || effects.some((effect) => effect === 'write' || effect === 'deploy' || effect === 'data')
-  )
+  return command.irreversible || (['write', 'deploy', 'data'] as const).some((effect) => effects.includes(effect))
 }
 
 function registryEvidence({ command }: PlannedStep): string[] {
@@ -148,18 +135,11 @@ function registryEvidence({ command }: PlannedStep): string[] {
 }
 
 function impactOf(affected: readonly string[], all: readonly string[]): Question['impact'] {
-  const scope =
-    affected.length === all.length && all.length > 1
-      ? 'entire_plan'
-      : affected.length === 1
-        ? 'single_action'
-        : 'several_actions'
-  return {
-    scope,
-    description:
-      scope === 'entire_plan' ? 'It bears on the whole plan.' : `It bears on ${affected.join(', ') || 'no step'}.`,
-    affected_steps: [...affected],
-  }
+  const affected_steps = [...affected]
+  if (affected.length === all.length && all.length > 1)
+    return { scope: 'entire_plan', description: 'It bears on the whole plan.', affected_steps }
+  const scope = affected.length === 1 ? 'single_action' : 'several_actions'
+  return { scope, description: `It bears on ${affected.join(', ') || 'no step'}.`, affected_steps }
 }
 
 function evidenceNotFound({ step_id }: PlannedStep, lost: readonly string[]): OpenQuestion {
@@ -169,47 +149,47 @@ function evidenceNotFound({ step_id }: PlannedStep, lost: readonly string[]): Op
     blocking_level: 'medium',
     question_text: `Should ${step_id} stay in the plan although its evidence cannot be found?`,
     context: `Neither the intent nor the facts nor the memory knows ${lost.join(', ')}.`,
-    suggested_answers: [
-      {
-        value: 'review',
-        answer_text: 'Keep it, and have it reviewed.',
-        rationale: 'A person looks before it runs.',
-        effect: { review_steps: [step_id] },
-      },
-      { value: 'keep', answer_text: 'Keep it.', rationale: 'The evidence is known elsewhere.' },
-      {
-        value: 'drop',
-        answer_text: 'Leave it out.',
-        rationale: 'Nothing supports it.',
-        effect: { drop_steps: [step_id] },
-      },
-    ],
-    default_strategy: { action: 'use', value: 'review', explanation: 'A person looks at it before it runs.' },
+    ...keepOrDrop(step_id, {
+      review: ['Keep it, and have it reviewed.', 'A person looks before it runs.'],
+      keep: ['Keep it.', 'The evidence is known elsewhere.'],
+      drop: ['Leave it out.', 'Nothing supports it.'],
+      explanation: 'A person looks at it before it runs.',
+    }),
   }
 }
 
 function noWayBack({ step_id, command }: PlannedStep): OpenQuestion {
+  const weighed = 'A person weighs it before it runs.'
   return {
     key: 'no_way_back',
     type: 'risk_mitigation',
     blocking_level: command.irreversible ? 'high' : 'medium',
     question_text: `The registry does not say how to undo ${step_id}. Should it be planned?`,
     context: `${command.id} ${command.version} changes things, and the registry has no rollback for it.`,
+    ...keepOrDrop(step_id, {
+      review: ['Yes, after a review.', weighed],
+      keep: ['Yes.', 'The way back is known to those who run it.'],
+      drop: ['No, leave it out.', 'What cannot be undone is not done.'],
+      explanation: weighed,
+    }),
+  }
+}
+
+type Wording = readonly [answer_text: string, rationale: string]
+type Wordings = Readonly<Record<'review' | 'keep' | 'drop', Wording>> & { readonly explanation: string }
+
+/** The answers to whether a step stays in the plan. Without one, a person reviews it. */
+function keepOrDrop(step_id: string, { explanation, ...wordings }: Wordings) {
+  const answer = <V extends keyof typeof wordings>(value: V) => {
+    const [answer_text, rationale] = wordings[value]
+    return { value, answer_text, rationale }
+  }
+  return {
     suggested_answers: [
-      {
-        value: 'review',
-        answer_text: 'Yes, after a review.',
-        rationale: 'A person weighs it before it runs.',
-        effect: { review_steps: [step_id] },
-      },
-      { value: 'keep', answer_text: 'Yes.', rationale: 'The way back is known to those who run it.' },
-      {
-        value: 'drop',
-        answer_text: 'No, leave it out.',
-        rationale: 'What cannot be undone is not done.',
-        effect: { drop_steps: [step_id] },
-      },
+      { ...answer('review'), effect: { review_steps: [step_id] } },
+      answer('keep'),
+      { ...answer('drop'), effect: { drop_steps: [step_id] } },
     ],
-    default_strategy: { action: 'use', value: 'review', explanation: 'A person weighs it before it runs.' },
+    default_strategy: { action: 'use' as const, value: 'review', explanation },
   }
 }

@@ -51,6 +51,12 @@ export function adjudicate({ steps, settled, round }: Adjudged, given: Given, { 
   return { decisions: judged.map(({ decision }) => decision), evaluations: judged.map(({ evaluation }) => evaluation) }
 }
 
+/** The verdicts of one round as an artifact. */
+export function decisionsOf(run_id: string, round: number, decisions: readonly RuleDecision[], { sha256 }: Ports) {
+  const decisions_id = idOf('decs', [run_id, round], sha256)
+  return { decisions_id, schema_version: '1.0.0' as const, round, decisions: [...decisions] }
+}
+
 /** From what fired to a verdict. An error or silence is undecidable, which is never read as allow. */
 export function conclude(matched: readonly MatchedRule[], errors: RuleAnswer['errors'], risk_level: RiskLevel) {
   const silent = errors.length === 0 && matched.length === 0
@@ -124,12 +130,7 @@ function idOfRule({ rule_id }: MatchedRule): string {
 }
 
 /** An answer that shapes the plan, with the question it settles. */
-export interface Settled {
-  readonly question: Question
-  readonly answer_type: AcceptedAnswer['answer_type']
-  readonly value: string
-  readonly provided_by: AcceptedAnswer['provided_by']
-}
+export type Settled = Omit<AcceptedAnswer, 'question_id' | 'key'> & { readonly question: Question }
 
 /** What the rules see of the answers: those that bear on this step. */
 export function answersFor(step_id: string, settled: readonly Settled[]): string[] {

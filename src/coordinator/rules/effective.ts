@@ -1,19 +1,14 @@
 import { type RegistryIndex, resolve } from '../registry.ts'
-import type { ExecutionPolicy } from '../schemas/context.ts'
-import type { ExecutionIntent } from '../schemas/intent.ts'
+import type { ContextBundle, ExecutionPolicy } from '../schemas/context.ts'
+import type { ExecutionIntent, PlannedCommand } from '../schemas/intent.ts'
 import { type Effect, effects, highestRisk, type Mode, modes, type RiskLevel } from '../schemas/scalars.ts'
 
 /** What is in force after intent, policy and registry are combined. */
-export interface Effective {
-  readonly mode: Mode
-  readonly question_budget: number
-  readonly question_policy: ExecutionIntent['interaction']['question_policy']
-  readonly risk: RiskLevel
-}
+export type Effective = ContextBundle['effective']
 
 /**
- * The mode, the question budget and the risk in force. The stricter mode is the one that asks less: it turns a question
- * into a default or a block, never into a risk. The risk is at least that of the commands, whatever the intent declares.
+ * The mode, the question budget and the risk in force. The stricter mode is the one that asks less. The risk is at least
+ * that of the commands, whatever the intent declares.
  */
 export function effectiveOf(intent: ExecutionIntent, policy: ExecutionPolicy | null, index: RegistryIndex): Effective {
   const { interaction } = intent
@@ -30,19 +25,22 @@ export function effectiveOf(intent: ExecutionIntent, policy: ExecutionPolicy | n
 }
 
 /** A command is as risky as the registry says, and more so if the intent says more. */
-export function commandRisk(command: ExecutionIntent['planned_commands'][number], index: RegistryIndex): RiskLevel {
-  const { found } = resolve(index, { kind: 'command', id: command.command_id, version: command.version })
-  return highestRisk([command.risk_level, found?.risk_level ?? 'low'])
+export function commandRisk(command: PlannedCommand, index: RegistryIndex): RiskLevel {
+  return highestRisk([command.risk_level, entryOf(command, index)?.risk_level ?? 'low'])
 }
 
 /** A command has every effect that the registry or the intent ascribes to it: an intent cannot talk one away. */
-export function commandEffects(command: ExecutionIntent['planned_commands'][number], index: RegistryIndex): Effect[] {
-  const { found } = resolve(index, { kind: 'command', id: command.command_id, version: command.version })
-  return effects.filter((effect) => command.effects.includes(effect) || found?.effects.includes(effect))
+export function commandEffects(command: PlannedCommand, index: RegistryIndex): Effect[] {
+  const known = entryOf(command, index)?.effects
+  return effects.filter((effect) => command.effects.includes(effect) || known?.includes(effect))
 }
 
 /** What the registry calls irreversible, without a rollback. */
-export function isDestructive(command: ExecutionIntent['planned_commands'][number], index: RegistryIndex): boolean {
-  const { found } = resolve(index, { kind: 'command', id: command.command_id, version: command.version })
+export function isDestructive(command: PlannedCommand, index: RegistryIndex): boolean {
+  const found = entryOf(command, index)
   return found?.irreversible === true && found.rollback === undefined
+}
+
+function entryOf({ command_id: id, version }: PlannedCommand, index: RegistryIndex) {
+  return resolve(index, { kind: 'command', id, version }).found
 }

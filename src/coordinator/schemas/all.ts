@@ -35,32 +35,31 @@ export type CoordinatorSchemaName = keyof typeof coordinatorSchemas
 
 /** The same shapes for tools that do not speak zod: JSON Schema 2020-12, as a writer of the file sees them. */
 export function coordinatorJsonSchemas(): Readonly<Record<CoordinatorSchemaName, object>> {
-  const entries = Object.entries(coordinatorSchemas).map(([name, schema]) => [
-    name,
-    z.toJSONSchema(schema, { io: 'input' }),
-  ])
-  return Object.fromEntries(entries) as Readonly<Record<CoordinatorSchemaName, object>>
+  const entries = Object.entries(coordinatorSchemas)
+  return Object.fromEntries(
+    entries.map(([name, schema]) => [name, z.toJSONSchema(schema, { io: 'input' })]),
+  ) as Readonly<Record<CoordinatorSchemaName, object>>
 }
 
 /** What a coordination is frozen from. */
 export const coordinationShape = z.strictObject({
   run_id: z.string(),
-  tape: coordinatorSchemas.run_tape,
+  tape: runTape,
   audit: z.array(auditEntry),
-  lineage: coordinatorSchemas.lineage,
+  lineage,
   artifacts: z.strictObject({
-    precheck_report: coordinatorSchemas.precheck_report.optional(),
-    context_bundle: coordinatorSchemas.context_bundle.optional(),
-    rule_decisions: z.array(coordinatorSchemas.rule_decisions),
-    risk_assessment: z.array(coordinatorSchemas.risk_assessment),
-    execution_graph_draft: z.array(coordinatorSchemas.execution_graph),
-    question_pack: z.array(coordinatorSchemas.question_pack),
-    answer_pack: z.array(coordinatorSchemas.answer_pack),
-    execution_graph: coordinatorSchemas.execution_graph.optional(),
-    review_pack: coordinatorSchemas.review_pack.optional(),
-    lineage: coordinatorSchemas.lineage.optional(),
-    run_summary: coordinatorSchemas.run_summary.optional(),
-    failure_pack: coordinatorSchemas.failure_pack.optional(),
+    precheck_report: precheckReport.optional(),
+    context_bundle: contextBundle.optional(),
+    rule_decisions: z.array(ruleDecisions),
+    risk_assessment: z.array(riskAssessment),
+    execution_graph_draft: z.array(executionGraph),
+    question_pack: z.array(questionPack),
+    answer_pack: z.array(answerPack),
+    execution_graph: executionGraph.optional(),
+    review_pack: reviewPack.optional(),
+    lineage: lineage.optional(),
+    run_summary: runSummary.optional(),
+    failure_pack: failurePack.optional(),
   }),
 })
 

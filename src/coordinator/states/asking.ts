@@ -2,11 +2,13 @@ import { finding } from '../../kernel/machine.ts'
 import { idOf } from '../checksum.ts'
 import type { Given } from '../given.ts'
 import {
+  decided,
   type GuardTable,
   type Handler,
   judge,
   noted,
   type Outcome,
+  type Produced,
   readGuards,
   unless,
   unlessProblems,
@@ -14,8 +16,8 @@ import {
 } from '../guard-table.ts'
 import type { AcceptedAnswer, AnswerConflict, AnswerLedger, Ports, Progress } from '../progress.ts'
 import { defaultAnswers, readAnswers } from '../questions/answers.ts'
-import { type Governed, mayAsk, standingOf } from '../questions/standing.ts'
-import { adjudicate, bearsOn, type Settled } from '../rules/adjudicate.ts'
+import { type Governed, mayAsk, settledBy, standingOf } from '../questions/standing.ts'
+import { adjudicate, bearsOn, decisionsOf, type Settled } from '../rules/adjudicate.ts'
 import type { RuleDecision } from '../schemas/judgement.ts'
 import type { AnswerPack, Question, QuestionPack } from '../schemas/questions.ts'
 import type { Problem } from '../schemas/scalars.ts'
@@ -25,19 +27,13 @@ export const questionsEmitted: Handler = (progress, ports) => {
   const { given, governed } = standingOf(progress, ports)
   const pack = questionPackOf(progress, given, governed, ports)
   const ids = pack.questions.map(({ question_id }) => question_id)
+  const listed = pack.questions.map(({ key, blocking_level, type }) => `${key} (${type}, ${blocking_level})`)
+  const outcome = `${pack.questions.length} asked, ${pack.resolved_by_default.length} settled by default`
   return {
     ...judge(questionGuards, { pack, governed, given }, 'questions_emitted'),
     produced: pack.questions.length === 0 ? [] : [{ type: 'question_pack', artifact: pack }],
     ledger: { ...progress.ledger, asked: [...new Set([...progress.ledger.asked, ...ids])] },
-    decisions: [
-      {
-        decision_type: 'question_emission',
-        rationale:
-          pack.questions.map(({ key, blocking_level, type }) => `${key} (${type}, ${blocking_level})`).join(', ') ||
-          'none fits',
-        outcome: `${pack.questions.length} asked, ${pack.resolved_by_default.length} settled by default`,
-      },
-    ],
+    decisions: [decided('question_emission', listed.join(', ') || 'none fits', outcome)],
     audit: pack.questions.map(({ key, question_id, question_text }) =>
       noted('question_emitted', 'info', `${key}: ${question_text}`, [question_id]),
     ),
@@ -110,14 +106,10 @@ function questionPackOf(
       budget_consumed: consumed,
       budget_remaining: question_budget - consumed,
     },
-    resolved_by_default: governed.settled
-      .filter(({ provided_by }) => provided_by === 'policy_default')
-      .map(({ question, value }) => ({
-        question_id: question.question_id,
-        key: question.key,
-        value,
-        reason: question.default_strategy.explanation,
-      })),
+    resolved_by_default: governed.settled.flatMap(({ question, value, provided_by }) => {
+      const { question_id, key, default_strategy } = question
+      return provided_by === 'policy_default' ? [{ question_id, key, value, reason: default_strategy.explanation }] : []
+    }),
   }
 }
 
@@ -145,19 +137,14 @@ export const awaitingAnswers: WaitingHandler = (progress, ports) => {
   }
   const read = readAnswers(arrived.answer_pack, asked)
   if (read.taken) return weigh(progress, { asked, answers: read.answers, pack: read.pack }, ports)
-  const guards = readGuards(answerGuards, { ...nothingWrong, problems: read.problems, returns: ledger.returns })
+  const { problems } = read
+  const guards = readGuards(answerGuards, { ...nothingWrong, problems, returns: ledger.returns })
+  const refused = [...ledger.refused, { arrived: ledger.read, problems, guards }]
+  const message = `Refused: ${problems.map((problem) => problem.message).join(' ')}`
   return {
     stays: true,
-    ledger: {
-      ...ledger,
-      read: ledger.read + 1,
-      refused: [...ledger.refused, { arrived: ledger.read, problems: read.problems, guards }],
-    },
-    audit: [
-      noted('answer_received', 'warning', `Refused: ${read.problems.map(({ message }) => message).join(' ')}`, [
-        asked.pack_id,
-      ]),
-    ],
+    ledger: { ...ledger, read: ledger.read + 1, refused },
+    audit: [noted('answer_received', 'warning', message, [asked.pack_id])],
   }
 }
 
@@ -183,10 +170,7 @@ function weigh(progress: Progress, { asked, answers, pack }: Answered, ports: Po
   const { ledger, artifacts } = progress
   const { given, governed } = standingOf(progress, ports)
   const round = artifacts.rule_decisions.length + 1
-  const fresh = answers.flatMap(({ question_id, key: _, ...answer }): Settled[] => {
-    const question = asked.questions.find((one) => one.question_id === question_id)
-    return question === undefined ? [] : [{ question, ...answer }]
-  })
+  const fresh = settledBy(asked.questions, answers)
   const before = artifacts.rule_decisions.at(-1)?.decisions ?? []
   const after = adjudicate({ steps: given.steps, settled: [...governed.settled, ...fresh], round }, given, ports)
   const compared = { fresh, standing: governed.settled, before, after: after.decisions, round: ledger.returns + 1 }
@@ -197,35 +181,28 @@ function weigh(progress: Progress, { asked, answers, pack }: Answered, ports: Po
 
   const guilty = new Set(conflicts.map(({ question_id }) => question_id))
   const standing = answers.filter(({ question_id }) => !guilty.has(question_id))
-  const isSentBack = judged.trigger === 'answer_conflicts'
   const message = pack === null ? 'Time ran out; the defaults stand.' : `${answers.length} answers arrived.`
   const isResolved = conflicts.length === 0 && ledger.conflicts.length > 0
-  const decided = {
-    decisions_id: idOf('decs', [progress.run_id, round], ports.sha256),
-    schema_version: '1.0.0' as const,
-    round,
-    decisions: [...after.decisions],
-  }
+  const allowed = 'The rules let the new answers stand.'
+  const resolved = isResolved ? [noted('conflict_resolved', 'info', allowed, [asked.pack_id])] : []
+  const taken: Produced[] = pack === null ? [] : [{ type: 'answer_pack', artifact: pack }]
+  const artifact = decisionsOf(progress.run_id, round, after.decisions, ports)
   return {
     ...judged,
-    produced: [
-      ...(pack === null ? [] : [{ type: 'answer_pack' as const, artifact: pack }]),
-      ...(conflicts.length > 0 ? [] : [{ type: 'rule_decisions' as const, artifact: decided }]),
-    ],
-    ...(conflicts.length > 0 ? {} : { evaluations: after.evaluations }),
+    ...(conflicts.length > 0
+      ? { produced: taken }
+      : { produced: [...taken, { type: 'rule_decisions', artifact }], evaluations: after.evaluations }),
     ledger: {
       ...ledger,
       read: ledger.read + 1,
       accepted: [...ledger.accepted, ...standing],
       conflicts: all,
-      returns: ledger.returns + (isSentBack ? 1 : 0),
+      returns: ledger.returns + (judged.trigger === 'answer_conflicts' ? 1 : 0),
     },
     audit: [
       noted('answer_received', 'info', message, [asked.pack_id]),
       ...conflicts.map((one) => noted('conflict_detected', 'warning', clash(one), [one.question_id, one.step_id])),
-      ...(isResolved
-        ? [noted('conflict_resolved', 'info', 'The rules let the new answers stand.', [asked.pack_id])]
-        : []),
+      ...resolved,
     ],
   }
 }
@@ -286,7 +263,6 @@ function clash({ key, value, step_id, reason }: AnswerConflict): string {
   return `${key}=${value} does not go with the rules over ${step_id}: ${reason}`
 }
 
-/** Answers that arrived and the rule decisions without and with them. */
 interface Compared {
   readonly fresh: readonly Settled[]
   /** Answers and defaults that were in force before. */
@@ -316,14 +292,9 @@ function conflictsOf(
         const { decisions } = adjudicate({ steps: [step], settled: [...standing, answer], round }, given, ports)
         return decisions.some((alone) => !passes(alone))
       })
-      return (alone.length > 0 ? alone : touching).map(({ question, value }) => ({
-        round,
-        question_id: question.question_id,
-        key: question.key,
-        value,
-        step_id: step.step_id,
-        reason: decision.reason,
-      }))
+      return (alone.length > 0 ? alone : touching).map(({ question: { question_id, key }, value }) => {
+        return { round, question_id, key, value, step_id: step.step_id, reason: decision.reason }
+      })
     })
 }
 

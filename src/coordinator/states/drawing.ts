@@ -13,7 +13,7 @@ import {
   unreachableNodes,
 } from '../graph/checks.ts'
 import { assessRisk, shapeOf } from '../graph/shape.ts'
-import { type GuardTable, type Handler, judge, noted, unless } from '../guard-table.ts'
+import { decided, type GuardTable, type Handler, judge, noted, unless } from '../guard-table.ts'
 import { type Governed, standingOf } from '../questions/standing.ts'
 import { type ExecutionIntent, stepOf } from '../schemas/intent.ts'
 import type { ExecutionGraph } from '../schemas/plan.ts'
@@ -25,17 +25,12 @@ export const graphDrafted: Handler = (progress, ports) => {
   const decisions = progress.artifacts.rule_decisions.at(-1)?.decisions ?? []
   const shape = shapeOf(given, decisions, governed.settled, governed.ask)
   const graph = { ...buildGraph(shape, given, 'draft', ports.sha256), applied_answers: [] }
+  const drawn = `${shape.placed.length} steps in their phases, ${shape.dropped.length} left out, ${governed.ask.length} placeholders.`
   const passed = asksSomething(governed) ? 'uncertainties_policy_allows' : 'no_questions_needed'
   return {
     ...judge(draftGuards, { graph, intent: given.intent, governed }, passed),
     produced: [{ type: 'execution_graph_draft', artifact: graph }],
-    decisions: [
-      {
-        decision_type: 'graph_building',
-        rationale: `${shape.placed.length} steps in their phases, ${shape.dropped.length} left out, ${governed.ask.length} placeholders.`,
-        outcome: `${graph.nodes.length} nodes, ${graph.edges.length} edges`,
-      },
-    ],
+    decisions: [decided('graph_building', drawn, `${graph.nodes.length} nodes, ${graph.edges.length} edges`)],
     audit: shape.dropped.map(({ step_id, reason, rule_refs }) =>
       noted('policy_enforcement', 'warning', `${step_id} is left out of the plan. ${reason}`, [step_id, ...rule_refs]),
     ),
@@ -119,6 +114,8 @@ export const graphFinalized: Handler = (progress, ports) => {
   const shape = shapeOf(given, decisions, governed.settled, [...governed.ask, ...governed.overflow, ...governed.stuck])
   const graph = buildGraph(shape, given, 'final', ports.sha256)
   const risk = assessRisk(given, shape.placed, governed.settled, ports)
+  const inForce = `${graph.applied_answers.length} answers and defaults are in force.`
+  const weighed = `${risk.factors.length} factors of what is in the plan; the highest counts.`
   const changed = graph.applied_answers.flatMap(({ key, value, changed }) =>
     changed.map((what) => `${key}=${value}: ${what}`),
   )
@@ -129,16 +126,8 @@ export const graphFinalized: Handler = (progress, ports) => {
       { type: 'risk_assessment', artifact: risk },
     ],
     decisions: [
-      {
-        decision_type: 'answer_integration',
-        rationale: `${graph.applied_answers.length} answers and defaults are in force.`,
-        outcome: changed.join('; ') || 'the plan is as drafted',
-      },
-      {
-        decision_type: 'risk_assessment',
-        rationale: `${risk.factors.length} factors of what is in the plan; the highest counts.`,
-        outcome: risk.overall_risk,
-      },
+      decided('answer_integration', inForce, changed.join('; ') || 'the plan is as drafted'),
+      decided('risk_assessment', weighed, risk.overall_risk),
     ],
   }
 }

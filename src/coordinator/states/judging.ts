@@ -3,10 +3,19 @@ import type { Json } from '../../kernel/json.ts'
 import { idOf } from '../checksum.ts'
 import type { FailureCause } from '../failures.ts'
 import { assessRisk, shapeOf } from '../graph/shape.ts'
-import { type AuditDraft, type GuardTable, type Handler, judge, noted, unless, unlessProblems } from '../guard-table.ts'
+import {
+  type AuditDraft,
+  decided,
+  type GuardTable,
+  type Handler,
+  judge,
+  noted,
+  unless,
+  unlessProblems,
+} from '../guard-table.ts'
 import { standingOf } from '../questions/standing.ts'
 import { indexOf, type RegistryIndex } from '../registry.ts'
-import { adjudicate, routingBreaches } from '../rules/adjudicate.ts'
+import { adjudicate, decisionsOf, routingBreaches } from '../rules/adjudicate.ts'
 import { effectiveOf } from '../rules/effective.ts'
 import { type ExecutionPolicy, executionPolicy, factPack, memoryPack } from '../schemas/context.ts'
 import { executionIntent } from '../schemas/intent.ts'
@@ -21,11 +30,8 @@ export const contextBuilt: Handler = ({ input, run_id }, { sha256 }) => {
   if (policy.value !== null) policy.problems.push(...unknownOperations(policy.value, indexOf(input.registry)))
   const wanted = policy.value?.min_memory_items ?? 0
   const held = memory.value?.memories.length ?? 0
-  if (memory.value !== null && held < wanted)
-    memory.problems.push({
-      code: 'memory_unavailable',
-      message: `The memory pack has ${held} items; the policy asks for ${wanted}.`,
-    })
+  const tooFew = `The memory pack has ${held} items; the policy asks for ${wanted}.`
+  if (memory.value !== null && held < wanted) memory.problems.push({ code: 'memory_unavailable', message: tooFew })
 
   const facts = { memory: memory.problems, facts: scanned.problems, policy: policy.problems }
   const judged = judge(contextGuards, facts, 'context_ready', 'every')
@@ -34,6 +40,8 @@ export const contextBuilt: Handler = ({ input, run_id }, { sha256 }) => {
 
   const intent = executionIntent.parse(input.intent)
   const effective = effectiveOf(intent, policy.value, indexOf(input.registry))
+  const { mode, question_budget, risk } = effective
+  const asked = `The intent asks for ${intent.interaction.mode}, the policy for ${policy.value.mode}; the one that asks less holds.`
   return {
     ...judged,
     produced: [
@@ -49,16 +57,8 @@ export const contextBuilt: Handler = ({ input, run_id }, { sha256 }) => {
         },
       },
     ],
-    decisions: [
-      {
-        decision_type: 'policy_check',
-        rationale: `The intent asks for ${intent.interaction.mode}, the policy for ${policy.value.mode}; the one that asks less holds.`,
-        outcome: `${effective.mode}, ${effective.question_budget} questions, risk ${effective.risk}`,
-      },
-    ],
-    audit: [
-      noted('policy_enforcement', 'info', `The mode is ${effective.mode} with ${effective.question_budget} questions.`),
-    ],
+    decisions: [decided('policy_check', asked, `${mode}, ${question_budget} questions, risk ${risk}`)],
+    audit: [noted('policy_enforcement', 'info', `The mode is ${mode} with ${question_budget} questions.`)],
   }
 }
 
@@ -109,32 +109,17 @@ export const rulesEvaluated: Handler = (progress, ports) => {
   const breaches = routingBreaches(given)
   const { placed } = shapeOf(given, decisions, governed.settled, [])
   const risk = assessRisk(given, placed, governed.settled, ports)
+  const against = `${given.intent.selected_agents.length} agents against the policy's model routing.`
   return {
     ...judge(ruleGuards, { decisions, breaches }, 'rules_adjudicated'),
     produced: [
-      {
-        type: 'rule_decisions',
-        artifact: {
-          decisions_id: idOf('decs', [progress.run_id, round], ports.sha256),
-          schema_version: '1.0.0',
-          round,
-          decisions: [...decisions],
-        },
-      },
+      { type: 'rule_decisions', artifact: decisionsOf(progress.run_id, round, decisions, ports) },
       { type: 'risk_assessment', artifact: risk },
     ],
     evaluations,
     decisions: [
-      {
-        decision_type: 'model_routing',
-        rationale: `${given.intent.selected_agents.length} agents against the policy's model routing.`,
-        outcome: breaches.length === 0 ? 'allowed' : breaches.map(({ message }) => message).join(' '),
-      },
-      {
-        decision_type: 'risk_assessment',
-        rationale: `${risk.factors.length} factors; the highest counts.`,
-        outcome: risk.overall_risk,
-      },
+      decided('model_routing', against, breaches.map(({ message }) => message).join(' ') || 'allowed'),
+      decided('risk_assessment', `${risk.factors.length} factors; the highest counts.`, risk.overall_risk),
     ],
     audit: [
       ...decisions.map(adjudicated),
