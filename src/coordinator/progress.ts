@@ -1,11 +1,20 @@
-import type { z } from 'zod'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
 import type { CoordinationState } from '../machines/coordination.ts'
 import type { RuleEngine } from './rules/engine.ts'
-import type { coordinationShape } from './schemas/all.ts'
-import type { ExecutionGraph } from './schemas/plan.ts'
-import type { AuditEntry, GuardReading, Recovers, RuleEvaluation, TapeDecision, TapeEntry } from './schemas/record.ts'
+import type { ContextBundle } from './schemas/context.ts'
+import type { PrecheckReport, RiskAssessment, RuleDecisions } from './schemas/judgement.ts'
+import type { ExecutionGraph, FailurePack, ReviewPack, RunSummary } from './schemas/plan.ts'
+import type { AnswerPack, QuestionPack } from './schemas/questions.ts'
+import type {
+  AuditEntry,
+  GuardReading,
+  Lineage,
+  Recovers,
+  RuleEvaluation,
+  TapeDecision,
+  TapeEntry,
+} from './schemas/record.ts'
 import type { RegistrySnapshot } from './schemas/registry.ts'
 import type { Problem } from './schemas/scalars.ts'
 
@@ -34,7 +43,20 @@ export interface Ports {
 }
 
 /** All artifacts. Of those that every round produces the last one counts. */
-export type Artifacts = Readonly<z.infer<typeof coordinationShape>['artifacts']>
+export interface Artifacts {
+  readonly precheck_report?: PrecheckReport
+  readonly context_bundle?: ContextBundle
+  readonly rule_decisions: readonly RuleDecisions[]
+  readonly risk_assessment: readonly RiskAssessment[]
+  readonly execution_graph_draft: readonly ExecutionGraph[]
+  readonly question_pack: readonly QuestionPack[]
+  readonly answer_pack: readonly AnswerPack[]
+  readonly execution_graph?: ExecutionGraph
+  readonly review_pack?: ReviewPack
+  readonly lineage?: Lineage
+  readonly run_summary?: RunSummary
+  readonly failure_pack?: FailurePack
+}
 
 /** The name of an artifact type. */
 export type ArtifactType = keyof Artifacts

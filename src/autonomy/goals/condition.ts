@@ -7,10 +7,9 @@ import { runMachine } from '../../machines/run.ts'
 import type { Decided, PlannedTask, TaskView } from '../../observation/goal-state.ts'
 import type { Actor } from '../../runes/rune.ts'
 import { subject } from '../../runtime/batch.ts'
-import { openRun, spawn } from '../../runtime/commands/submit.ts'
 import { problemSentence, shapeProblems } from '../../runtime/shape-problems.ts'
 import { writtenJson } from './draft.ts'
-import { aboutGoal, dismiss, type GoalContext, readOnlyTools } from './goal-context.ts'
+import { aboutGoal, approvalOf, dismiss, type GoalContext, openCritic } from './goal-context.ts'
 import { conditionInput, type Input, inputsOf, linesOf, type Outcome, textOf } from './prompts.ts'
 
 /** How often the critic is asked about one condition. */
@@ -72,25 +71,11 @@ function askPerson(context: GoalContext, { planned }: TaskView, inputs: readonly
   const { batch, ids, goal } = context
   const { task_id, key, title, condition } = planned
   const interaction_id = ids.conditionQuestion(task_id)
-  const payload = {
-    interaction_kind: 'approval' as const,
-    prompt: `Does this hold: “${condition}”? If it does, ${key} (${title}) goes on; if it does not, ${key} is skipped.`,
-    request: {
-      goal_id: goal.goal_id,
-      task_id,
-      task: key,
-      condition,
-      builds_on: [...linesOf(inputs)],
-      ...(problem === undefined ? {} : { problem }),
-      options: ['approve', 'deny'],
-    },
-    evidence: [],
-    deadline: null,
-    on_silence: 'wait' as const,
-    digest: null,
-  }
-  const about = { ...aboutGoal(context, task_id), interaction_id }
-  batch.on(subject.newQuestion(interaction_id, about), 'scheduler').open(payload)
+  const prompt = `Does this hold: “${condition}”? If it does, ${key} (${title}) goes on; if it does not, ${key} is skipped.`
+  const builds_on = [...linesOf(inputs)]
+  const about = { goal_id: goal.goal_id, task_id, task: key, condition, builds_on, ...(problem && { problem }) }
+  const concerns = { ...aboutGoal(context, task_id), interaction_id }
+  batch.on(subject.newQuestion(interaction_id, concerns), 'scheduler').open(approvalOf(prompt, about))
 }
 
 const verdictShape = z.object({ holds: z.boolean().nullable(), reason: z.string().default('') })
@@ -105,7 +90,13 @@ function askCritic(context: GoalContext, task: TaskView, inputs: readonly Input[
     const run = state.runs.get(ids.conditionRun(task_id, attempt))
     if (run === undefined) {
       if (config.critic === null) return undecided(`${last} The goal is in the mode auto and has no critic.`.trim())
-      if (engine.agents.has(config.critic)) return openCritic(context, task, inputs, { attempt, problem })
+      if (engine.agents.has(config.critic))
+        return openCritic(context, {
+          key: `condition ${task_id} ${attempt}`,
+          run_id: ids.conditionRun(task_id, attempt),
+          agent_id: ids.conditionAgent(task_id, attempt),
+          input: conditionInput(context.goal, task.planned, inputs, problem),
+        })
       // Another process may have it.
       return engine.isAlone ? undecided(`Its critic ${config.critic} is not configured any more.`) : undefined
     }
@@ -118,32 +109,6 @@ function askCritic(context: GoalContext, task: TaskView, inputs: readonly Input[
     last = read.problem
   }
   undecided(`The critic gave no decision in ${attempts} attempts: ${last}`)
-}
-
-function openCritic(
-  context: GoalContext,
-  { planned }: TaskView,
-  inputs: readonly Input[],
-  { attempt, problem }: { readonly attempt: number; readonly problem: string | undefined },
-) {
-  const { engine, goal, config, ids, batch, prepared, errands } = context
-  const agent = config.critic ?? ''
-  const key = `condition ${planned.task_id} ${attempt}`
-  if (engine.agents.get(agent)?.prepare !== undefined && !prepared.has(key)) {
-    errands.push({ errand: 'prepare', agent, key })
-    return
-  }
-  const agent_id = ids.conditionAgent(planned.task_id, attempt)
-  spawn(engine, batch, { name: agent, parent_id: goal.agent_id, agent_id })
-  const submission = { agent, input: conditionInput(goal, planned, inputs, problem), mode: config.mode }
-  const behalf = {
-    actor: 'scheduler' as const,
-    goal_id: goal.goal_id,
-    allowed_tools: readOnlyTools(context, agent),
-    // As the run of its review: what is public is the decision.
-    visibility: 'internal' as const,
-  }
-  openRun(batch, { run_id: ids.conditionRun(planned.task_id, attempt), agent_id }, submission, behalf)
 }
 
 function readVerdict(written: string): { holds: boolean | null; reason: string } | { problem: string } {

@@ -9,7 +9,7 @@ import { subject } from '../../runtime/batch.ts'
 import { openRun, spawn } from '../../runtime/commands/submit.ts'
 import { decideCondition } from './condition.ts'
 import { currentTasks, notesFor } from './critique.ts'
-import { aboutGoal, dismiss, type GoalContext, type GoalIds, stopGoal } from './goal-context.ts'
+import { aboutGoal, approvalOf, dismiss, type GoalContext, type GoalIds, isPrepared, stopGoal } from './goal-context.ts'
 import { briefOf, type Input, inputsOf, type Outcome, outcomesOf, taskInput } from './prompts.ts'
 import {
   type Op,
@@ -20,6 +20,8 @@ import {
   type TaskFacts,
   waitsFor,
 } from './schedule.ts'
+
+const actor = 'scheduler' as const
 
 /** Tasks are worked on, or everything that could be waits. */
 export function decideExecuting(context: GoalContext) {
@@ -42,37 +44,24 @@ export function decideExecuting(context: GoalContext) {
       return
     }
     if (ready.length === 0 && ops.length > 0) return
-    move(context, 'dependency_resolved')
+    batch.on(subject.goal(goal.goal_id), actor).move('dependency_resolved', {})
   }
   const outcomeOf = outcomesOf(tasks, scheduled)
   for (const op of ready) applyOp(context, tasks, op, outcomeOf)
   if (ready.length < ops.length) return
-  if (allOver) move(context, 'all_tasks_terminal')
-  else if (!is_moving) move(context, 'all_runnable_blocked', whyBlocked(facts, states, session))
-
-  function move(
-    { goal: { goal_id } }: GoalContext,
-    trigger: 'dependency_resolved' | 'all_tasks_terminal' | 'all_runnable_blocked',
-    reason?: string,
-  ) {
-    const payload = reason === undefined ? {} : { reason }
-    batch.on(subject.goal(goal_id), 'scheduler').move(trigger, payload)
-  }
+  const handle = batch.on(subject.goal(goal.goal_id), actor)
+  if (allOver) handle.move('all_tasks_terminal', {})
+  else if (!is_moving) handle.move('all_runnable_blocked', { reason: whyBlocked(facts, states, session) })
 }
 
 /** An agent that has to be set up is set up before its task is given out; meanwhile the rest goes on. */
-function isReady({ engine, prepared, errands }: GoalContext, tasks: readonly TaskView[], { op, task_id }: Op): boolean {
+function isReady(context: GoalContext, tasks: readonly TaskView[], { op, task_id }: Op): boolean {
   if (op !== 'assign' && op !== 'resume') return true
   const task = tasks.find(({ planned }) => planned.task_id === task_id)
   const agent = task?.planned.owner ?? ''
-  const definition = engine.agents.get(agent)
+  const { agents, isAlone } = context.engine
   // Another process may have it; where there is none, the task is skipped and says so.
-  if (definition === undefined) return engine.isAlone
-  if (definition.prepare === undefined) return true
-  const key = `${task_id} ${task?.run_ids.length}`
-  if (prepared.has(key)) return true
-  errands.push({ errand: 'prepare', agent, key })
-  return false
+  return agents.has(agent) ? isPrepared(context, agent, `${task_id} ${task?.run_ids.length}`) : isAlone
 }
 
 function whyBlocked(tasks: readonly TaskFacts[], states: Schedule['states'], session: string): string {
@@ -108,11 +97,7 @@ function askedIn({ interactions, runs }: SessionState, { planned, condition }: T
 }
 
 function runFacts(state: SessionState, { run_id, status, result, error_code, message }: RunView): RunFacts {
-  const is_unsettled =
-    error_code === 'OUTCOME_UNKNOWN' &&
-    [...state.calls.values()].some(
-      (call) => call.run_id === run_id && call.reason === 'outcome_unknown' && call.contract === 'waiting',
-    )
+  const is_unsettled = error_code === 'OUTCOME_UNKNOWN' && unsettledCalls(state, run_id) > 0
   return { status, result, error_code, message, is_unsettled }
 }
 
@@ -124,8 +109,6 @@ function questionFacts(state: SessionState, interaction_id: string): QuestionFac
   if (decision === 'approve') return { outcome: 'approved', reason: '' }
   return { outcome: 'denied', reason: reason ?? `Refused by ${question.answered.replied_by}.` }
 }
-
-const actor = 'scheduler' as const
 
 /** Writes what was decided about a task, with everything that belongs to it. */
 function applyOp(context: GoalContext, tasks: readonly TaskView[], op: Op, outcomeOf: (task_id: string) => Outcome) {
@@ -167,10 +150,13 @@ function handleOf({ batch, goal }: GoalContext, task_id: string) {
 
 /** How many actions of the task have an unknown outcome. */
 function unknownOf({ state }: GoalContext, { run_ids }: TaskView) {
-  const calls = [...state.calls.values()].filter(({ run_id }) => run_ids.includes(run_id))
-  return {
-    unknown: calls.filter(({ contract, reason }) => contract === 'waiting' && reason === 'outcome_unknown').length,
-  }
+  return { unknown: run_ids.reduce((sum, run_id) => sum + unsettledCalls(state, run_id), 0) }
+}
+
+function unsettledCalls({ calls }: SessionState, id: string): number {
+  return [...calls.values()].filter(({ run_id, contract, reason }) => {
+    return run_id === id && contract === 'waiting' && reason === 'outcome_unknown'
+  }).length
 }
 
 /** What the guards of `assign` read: what the task waits for after this append, and what was decided about its condition. */
@@ -243,25 +229,9 @@ function askReview(context: GoalContext, tasks: readonly TaskView[], task: TaskV
   handle.move('begin', { task_id })
   handle.move('block', { reason: 'It waits for a person to review it.' })
   const behind = goal.tasks.filter(({ planned: other }) => other.depends_on.includes(task_id))
-  const question = {
-    interaction_kind: 'approval' as const,
-    prompt: `${title}. ${description}`.trim(),
-    request: {
-      goal_id: goal.goal_id,
-      task_id,
-      review: key,
-      before: behind.map(({ planned: { key, title, description, tools } }) => ({
-        task: key,
-        title,
-        description,
-        tools: tools.map(({ name }) => name),
-      })),
-      options: ['approve', 'deny'],
-    },
-    evidence: [],
-    deadline: null,
-    on_silence: 'wait' as const,
-    digest: null,
-  }
-  batch.on(subject.newQuestion(ids.question(task_id), aboutGoal(context, task_id)), actor).open(question)
+  const before = behind.map(({ planned: { key: task, title, description, tools } }) => {
+    return { task, title, description, tools: tools.map(({ name }) => name) }
+  })
+  const asked = approvalOf(`${title}. ${description}`.trim(), { goal_id: goal.goal_id, task_id, review: key, before })
+  batch.on(subject.newQuestion(ids.question(task_id), aboutGoal(context, task_id)), actor).open(asked)
 }

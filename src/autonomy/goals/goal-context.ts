@@ -14,6 +14,7 @@ import { budget } from '../../runes/kinds/work.ts'
 import type { Actor, Concerns } from '../../runes/rune.ts'
 import { type Batch, subject } from '../../runtime/batch.ts'
 import { cancelNow } from '../../runtime/commands/session.ts'
+import { openRun, spawn } from '../../runtime/commands/submit.ts'
 import type { Engine } from '../../runtime/engine.ts'
 import { asOptions, budgetOptions } from '../../runtime/options.ts'
 import { withdrawQuestions } from '../../runtime/run/closing.ts'
@@ -71,6 +72,7 @@ export interface GoalOptions extends z.input<typeof goalOptions> {}
 
 /** The config of a goal, with its defaults filled in. */
 export type GoalConfig = z.output<typeof goalConfig>
+
 /** The budget of a goal. */
 export type GoalBudget = GoalConfig['budget']
 
@@ -93,12 +95,6 @@ export interface DraftGiven {
   readonly by: 'caller' | 'planner'
 }
 
-/** A rule that is to be evaluated, and what it can see. */
-interface Evaluation {
-  readonly rule: string
-  readonly context: ConditionContext
-}
-
 /** What a rule came to, and the engine that says so. */
 export interface Evaluated {
   readonly decider: string
@@ -109,7 +105,7 @@ export interface Evaluated {
 export type Errand =
   | ({ readonly errand: 'judge' } & DraftGiven)
   | { readonly errand: 'prepare'; readonly agent: string; readonly key: string }
-  | ({ readonly errand: 'evaluate'; readonly task_id: string } & Evaluation)
+  | { readonly errand: 'evaluate'; readonly task_id: string; readonly rule: string; readonly context: ConditionContext }
   | { readonly errand: 'registry'; readonly draft: number }
 
 /** What a decision about a goal is made from, and the append it is written into. */
@@ -150,10 +146,46 @@ export function readOnlyTools({ engine }: GoalContext, agent: string) {
   return (registry?.names ?? []).filter((name) => registry?.find(name)?.readOnly === true).map((name) => ({ name }))
 }
 
-/**
- * Every name that the loop gives follows from what it names, so that a process that
- * does something again after a crash finds it done.
- */
+/** Whether an agent is set up for this use. If it is not, setting it up becomes an errand. */
+export function isPrepared({ engine, prepared, errands }: GoalContext, agent: string, key: string): boolean {
+  if (engine.agents.get(agent)?.prepare === undefined || prepared.has(key)) return true
+  errands.push({ errand: 'prepare', agent, key })
+  return false
+}
+
+/** A run of the critic, and the key that it is set up under. */
+interface CriticRun {
+  readonly key: string
+  readonly run_id: string
+  readonly agent_id: string
+  readonly input: string
+}
+
+/** Has the critic look once it is set up. What it writes is internal; the decision that follows from it is public. */
+export function openCritic(context: GoalContext, { key, run_id, agent_id, input }: CriticRun) {
+  const { engine, batch, goal, config } = context
+  const agent = config.critic ?? ''
+  if (!isPrepared(context, agent, key)) return
+  spawn(engine, batch, { name: agent, parent_id: goal.agent_id, agent_id })
+  const rights = { allowed_tools: readOnlyTools(context, agent), visibility: 'internal' as const }
+  const behalf = { actor: 'scheduler' as const, goal_id: goal.goal_id, ...rights }
+  openRun(batch, { run_id, agent_id }, { agent, input, mode: config.mode }, behalf)
+}
+
+/** A question that a person approves or denies, however long that takes. */
+export function approvalOf(prompt: string, about: Readonly<Record<string, Json>>) {
+  return {
+    interaction_kind: 'approval' as const,
+    prompt,
+    request: { ...about, options: ['approve', 'deny'] },
+    evidence: [],
+    deadline: null,
+    on_silence: 'wait' as const,
+    digest: null,
+  }
+}
+
+/** Every id of the loop follows from what it names, so a process that repeats something after a crash finds it done. */
 export function goalIds(goal_id: string, sha256: Sha256) {
   const name = (prefix: string, ...parts: readonly Json[]) =>
     `${prefix}_${sha256(canonicalJson([goal_id, prefix, ...parts])).slice(0, 16)}`

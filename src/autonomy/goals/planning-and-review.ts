@@ -3,7 +3,7 @@ import { asJson, type Json } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
 import { subject } from '../../runtime/batch.ts'
-import { openRun, spawn } from '../../runtime/commands/submit.ts'
+import { openRun } from '../../runtime/commands/submit.ts'
 import {
   type Critique,
   currentTasks,
@@ -14,7 +14,15 @@ import {
   verdictOf,
 } from './critique.ts'
 import { brief } from './executing.ts'
-import { aboutGoal, dismiss, type GoalContext, readOnlyTools, stopGoal } from './goal-context.ts'
+import {
+  aboutGoal,
+  approvalOf,
+  dismiss,
+  type GoalContext,
+  openCritic,
+  readOnlyTools,
+  stopGoal,
+} from './goal-context.ts'
 import { criticInput, plannerInput } from './prompts.ts'
 
 const scheduler = 'scheduler' as const
@@ -23,13 +31,9 @@ const scheduler = 'scheduler' as const
 export function decideReceived(context: GoalContext) {
   const { goal, batch } = context
   const { goal_id, revise, given } = goal
+  const rejected = `The plan was rejected (${revise}), and there is no planner to revise it.`
   if (given === null && revise !== null && context.config.planner === null)
-    return stopGoal(
-      context,
-      'plan_rejected',
-      `The plan was rejected (${revise}), and there is no planner to revise it.`,
-      'human',
-    )
+    return stopGoal(context, 'plan_rejected', rejected, 'human')
   if (given === null && draftsLeft(context) === 0) return stopWithoutPlan(context)
   batch.on(subject.goal(goal_id), scheduler).move('decompose_goal', {})
 }
@@ -57,19 +61,11 @@ export function decidePlanning(context: GoalContext) {
   batch.record('plan.created', { actor: 'coordinator', payload: { plan_id, tasks } }, aboutGoal(context))
   if (config.auto === true) return start(context, 'auto_start', judged.tasks, plan_id)
   const interaction_id = ids.question(plan_id)
-  const request = { goal_id: goal.goal_id, plan_id, tasks, options: ['approve', 'deny'] }
-  const payload = {
-    interaction_kind: 'approval' as const,
-    prompt: `Shall this plan start? ${goal.goal_description}`,
-    request,
-    evidence: [],
-    deadline: null,
-    on_silence: 'wait' as const,
-    // An approval can name what the person saw.
-    digest: context.engine.sha256(canonicalJson(request)),
-  }
+  const asked = approvalOf(`Shall this plan start? ${goal.goal_description}`, { goal_id: goal.goal_id, plan_id, tasks })
+  // An approval can name what the person saw.
+  const digest = context.engine.sha256(canonicalJson(asked.request))
   const about = { ...aboutGoal(context), interaction_id }
-  batch.on(subject.newQuestion(interaction_id, about), scheduler).open(payload)
+  batch.on(subject.newQuestion(interaction_id, about), scheduler).open({ ...asked, digest })
 }
 
 function decideApproval(context: GoalContext) {
@@ -95,7 +91,6 @@ function start(
   for (const task of tasks) openTask(context, plan_id, task)
 }
 
-/** Opens a task of the plan. */
 function openTask(
   context: GoalContext,
   plan_id: string,
@@ -195,20 +190,14 @@ export function decideReviewing(context: GoalContext) {
     return
   }
   const what = publicProblems(goal, critique)
-  if (goal.critiques.length + 1 >= config.budget.iterations)
-    return stopGoal(
-      context,
-      'iterations',
-      `It was executed and reviewed ${config.budget.iterations} times, as often as it may: ${what}.`,
-      'policy',
-    )
+  const { iterations } = config.budget
+  const often = `It was executed and reviewed ${iterations} times, as often as it may: ${what}.`
+  if (goal.critiques.length + 1 >= iterations) return stopGoal(context, 'iterations', often, 'policy')
   if (verdict.verdict === 'replan') return replan(context, what)
   const changes = { change: 'tasks_added', task_ids: verdict.tasks.map(({ task_id }) => task_id) }
   batch.record('plan.updated', { actor: 'scheduler', payload: { plan_id, changes } }, aboutGoal(context))
-  const payload = { reason: what }
-  batch
-    .on(subject.goal(goal.goal_id), 'reasoning')
-    .move('critique_found_issues', payload, { retries: verdict.tasks.length })
+  const found = batch.on(subject.goal(goal.goal_id), 'reasoning')
+  found.move('critique_found_issues', { reason: what }, { retries: verdict.tasks.length })
   for (const task of verdict.tasks) openTask(context, plan_id, task)
 }
 
@@ -247,31 +236,16 @@ function critiqueOf(context: GoalContext): Critique | undefined {
 }
 
 function askCritic(context: GoalContext, number: number, attempt: number): undefined {
-  const { engine, goal, config, ids, batch, prepared, errands } = context
+  const { engine, goal, config, ids, prepared } = context
   const agent = config.critic ?? ''
   if (!engine.agents.has(agent)) return notConfigured(context, 'critic', agent)
   const key = `critic ${number} ${attempt}`
-  if (engine.agents.get(agent)?.prepare !== undefined && !prepared.has(key)) {
-    errands.push({ errand: 'prepare', agent, key })
-    return
-  }
   const problem = prepared.get(key)
-  if (problem !== undefined) {
-    stopGoal(context, 'critic_failed', `The critic could not be set up: ${problem}`, 'policy')
-    return
+  if (problem !== undefined) stopGoal(context, 'critic_failed', `The critic could not be set up: ${problem}`, 'policy')
+  else {
+    const [run_id, agent_id] = [ids.criticRun(number, attempt), ids.criticAgent(number, attempt)]
+    openCritic(context, { key, run_id, agent_id, input: criticInput(goal) })
   }
-  const agent_id = ids.criticAgent(number, attempt)
-  spawn(engine, batch, { name: agent, parent_id: goal.agent_id, agent_id })
-  const submission = { agent, input: criticInput(goal), mode: config.mode }
-  // What it writes is the critique, which is for insiders only.
-  const visibility = 'internal' as const
-  const behalf = {
-    actor: 'scheduler' as const,
-    goal_id: goal.goal_id,
-    allowed_tools: readOnlyTools(context, agent),
-    visibility,
-  }
-  openRun(batch, { run_id: ids.criticRun(number, attempt), agent_id }, submission, behalf)
 }
 
 function summaryOf({ goal }: GoalContext): string {
