@@ -1,4 +1,4 @@
-import type { Machine, Reading } from './machine.ts'
+import type { Machine, Reading, Transition } from './machine.ts'
 
 /** One recorded move of one subject, with what its guards found. */
 export interface Move {
@@ -55,18 +55,20 @@ const resting = new WeakMap<object, Map<string, string>>()
 export function settled<S extends string>(machine: Machine<S>, state: S): S {
   let known = resting.get(machine)
   if (known === undefined) {
-    known = new Map(Object.keys(machine.states).map((s) => [s, follow(machine, s)]))
+    known = new Map(Object.keys(machine.states).map((s) => [s, silentEdges(machine, s).at(-1)?.to ?? s]))
     resting.set(machine, known)
   }
   return (known.get(state) ?? state) as S
 }
 
-function follow(machine: Machine, state: string): string {
-  let at = state
-  for (let steps = 0; steps < machine.transitions.length; steps++) {
-    const onward = machine.transitions.find((t) => t.from === at && t.rune === null)
-    if (onward === undefined) return at
-    at = onward.to
+/** The edges that the fold applies by itself from a state on, in order. */
+export function silentEdges(machine: Machine, state: string): readonly Transition[] {
+  const edges: Transition[] = []
+  for (let at = state; edges.length < machine.transitions.length; ) {
+    const edge = machine.transitions.find((t) => t.from === at && t.rune === null)
+    if (edge === undefined) break
+    edges.push(edge)
+    at = edge.to
   }
-  return at
+  return edges
 }

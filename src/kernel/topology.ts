@@ -65,11 +65,7 @@ export function topology(machine: Machine): Topology {
         ...(extension === undefined ? {} : { extension }),
       }
     }),
-    forbidden_transitions: machine.forbidden.map((f) => ({
-      from_status: f.from,
-      to_status: f.to,
-      reason: f.because,
-    })),
+    forbidden_transitions: machine.forbidden.map((f) => ({ from_status: f.from, to_status: f.to, reason: f.because })),
     terminal_statuses: nodes.filter((n) => n.is_terminal).map((n) => n.status),
     resumable_statuses: nodes.filter((n) => n.is_resumable).map((n) => n.status),
   }

@@ -54,10 +54,7 @@ function readExpected(given: unknown): Expected | { readonly problem: string } {
       return { problem: 'The run_id that is expected is not a string. Give the id of the run, or leave it out.' }
     if (status !== undefined && !statuses.has(status as RunStatus))
       return { problem: `The status that is expected is none of ${[...statuses].join(', ')}.` }
-    return {
-      ...(run_id !== undefined && { run_id }),
-      ...(status !== undefined && { status: status as RunStatus }),
-    }
+    return { ...(run_id !== undefined && { run_id }), ...(status !== undefined && { status: status as RunStatus }) }
   } catch {
     return { problem: 'What is expected of the run cannot be read. Give { run_id, status }, or leave it out.' }
   }

@@ -48,13 +48,7 @@ export function foldSession(state: SessionState, rune: Rune): void {
     case 'agent.spawning': {
       const { agent_id, agent, role, parent_id, budget } = rune.payload
       const declared = { agent_id, agent, role, parent_id, budget, parent_call_id: null }
-      const spawned: AgentView = {
-        ...declared,
-        used: nothingUsed(),
-        turn_id: null,
-        dialogue: newDialogue(),
-        facts: [],
-      }
+      const spawned: AgentView = { ...declared, used: nothingUsed(), turn_id: null, dialogue: newDialogue(), facts: [] }
       state.agents.set(agent_id, spawned)
       state.openAgents.set(agent_id, spawned)
       if (state.root_agent_id === '') state.root_agent_id = agent_id

@@ -1,3 +1,4 @@
+import { silentEdges } from '../kernel/audit.ts'
 import type { Reading } from '../kernel/machine.ts'
 import { declaredState, type MachineName, machineNamed } from '../machines/all.ts'
 import { carriedMoves } from '../runes/carried-moves.ts'
@@ -49,18 +50,16 @@ function movesOf(rune: Rune, states: ReadonlyMap<string, string>): readonly Bare
 }
 
 /** The moves that no rune records and that follow this one at once. */
-function onward(move: Bare): readonly Bare[] {
-  const moves: Bare[] = []
-  const { transitions } = machineNamed(move.machine) ?? { transitions: [] }
-  let { to: at } = move
-  while (moves.length < transitions.length) {
-    const edge = transitions.find((t) => t.from === at && t.rune === null)
-    if (edge === undefined) break
-    const { machine, subject_id } = move
-    moves.push({ machine, subject_id, from: edge.from, to: edge.to, trigger: edge.on })
-    at = edge.to
-  }
-  return moves
+function onward({ machine, subject_id, to }: Bare): readonly Bare[] {
+  const declared = machineNamed(machine)
+  if (declared === undefined) return []
+  return silentEdges(declared, to).map((edge) => ({
+    machine,
+    subject_id,
+    from: edge.from,
+    to: edge.to,
+    trigger: edge.on,
+  }))
 }
 
 /** Where one subject is. */

@@ -52,12 +52,7 @@ export type Draft<K extends Kind = Kind> = {
 
 /** One immutable record of one session. */
 export type Rune<K extends Kind = Kind> = {
-  [J in K]: Header &
-    Concerns &
-    Partial<RecordedMove> & {
-      readonly kind: J
-      readonly payload: Payload<J>
-    }
+  [J in K]: Header & Concerns & Partial<RecordedMove> & { readonly kind: J; readonly payload: Payload<J> }
 }[K]
 
 /** Everything in a rune except its payload. */

@@ -78,21 +78,24 @@ type Names<Path extends string> = Path extends `${string}{${infer Name}}${infer 
 type ParamsOf<Route extends string> = { readonly [N in Names<Route>]: string }
 
 /**
- * An operation as it is declared. Left out, `params` are the ids that the route names, `query` is empty, and `body` is
- * empty for a POST.
+ * An operation as it is declared. Left out, `params` are the ids that the route names, `query` is empty, `body` is empty
+ * for a POST, and `scope` is `read` for a GET. A POST has to name its scope.
  */
 type Declared<Route extends string, P, Q, B, R> = Omit<
   Operation<P, Q, B, R>,
-  'method' | 'path' | 'params' | 'query' | 'body'
+  'method' | 'path' | 'scope' | 'params' | 'query' | 'body'
 > & {
   /** `POST /api/sessions/{session_id}/pause` */
   readonly route: Route
   readonly params?: z.ZodType<P>
   readonly query?: z.ZodType<Q>
   readonly body?: z.ZodType<B>
+  readonly scope?: Scope
 }
 
 type Empty = z.infer<typeof nothing>
+
+type Scoped<Route extends string> = Route extends `GET ${string}` ? unknown : { readonly scope: Scope }
 
 /** Makes an operation of its declaration. */
 export function defineOperation<
@@ -101,27 +104,30 @@ export function defineOperation<
   P = ParamsOf<Route>,
   Q = Empty,
   B = Empty,
->({ route, params, query, body, ...rest }: Declared<Route, P, Q, B, R>): Operation<P, Q, B, R> {
-  const [method, path] = route.split(' ') as ['GET' | 'POST', `/${string}`]
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, id])
-  return {
-    ...rest,
-    method,
-    path,
-    params: params ?? (z.object(Object.fromEntries(names)) as z.ZodType<P>),
-    query: query ?? (nothing as z.ZodType<Q>),
-    body: body ?? (method === 'GET' ? null : (nothing as z.ZodType<B>)),
-  }
+>(declared: Declared<Route, P, Q, B, R> & Scoped<Route>): Operation<P, Q, B, R> {
+  return operationOf(declared)
 }
 
 /** An operation that only looks, declared by how it looks. */
 export function defineLook<const Route extends `GET /${string}`, R, P = ParamsOf<Route>, Q = Empty, B = Empty>(
   declared: Omit<Declared<Route, P, Q, B, R>, 'run'> & Required<Pick<Operation<P, Q, B, R>, 'look'>>,
 ): Operation<P, Q, B, R> {
-  return defineOperation<Route, R, P, Q, B>({
-    ...declared,
-    run: async (backend, asked) => (await declared.look(backend, asked)).answer(),
-  })
+  return operationOf({ ...declared, run: async (backend, asked) => (await declared.look(backend, asked)).answer() })
+}
+
+function operationOf<P, Q, B, R>(declared: Declared<string, P, Q, B, R>): Operation<P, Q, B, R> {
+  const { route, scope = 'read', params, query, body, ...rest } = declared
+  const [method, path] = route.split(' ') as ['GET' | 'POST', `/${string}`]
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, id])
+  return {
+    ...rest,
+    method,
+    path,
+    scope,
+    params: params ?? (z.object(Object.fromEntries(names)) as z.ZodType<P>),
+    query: query ?? (nothing as z.ZodType<Q>),
+    body: body ?? (method === 'GET' ? null : (nothing as z.ZodType<B>)),
+  }
 }
 
 /** A key counts for its sender and for the operation: two senders who choose the same key do not meet. */
@@ -152,3 +158,22 @@ export function readCursor(operation: string, cursor: string | undefined): Place
   const problem = 'It is none that a page ended with; give a next_cursor, or nothing for the first page.'
   throw faults.bad_request({ operation, problems: [{ in: 'query', pointer: '/cursor', problem }] })
 }
+
+/** What is read for a page: one row more than fits, so that the page knows whether it is the last. */
+export function pageAsked(operation: string, { limit, cursor }: { limit: number; cursor?: string | undefined }) {
+  const after = readCursor(operation, cursor)
+  return { limit: limit + 1, ...(after && { after }) }
+}
+
+/** The rows of a page, and where the list goes on. */
+export function paged<R extends Pick<Row, 'sort' | 'key'>>(rows: readonly R[], limit: number) {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  return { shown, next_cursor: rows.length > limit && last !== undefined ? cursorAt(last) : null }
+}
+
+/** Why a person asks for something, as a body has it. */
+export const reason = z.string().max(10_000).optional()
+
+/** The person who answers; the name of the token where the body names none. */
+export const repliedBy = z.string().trim().min(1).max(200).optional()

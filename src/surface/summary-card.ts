@@ -31,6 +31,11 @@ function urgentRun(row: Summary): RunAt | null {
   return row.open_runs.find((run) => run.status === status) ?? row.last_run
 }
 
+/** What a process that is gone left running in one session. */
+export async function leftIn(backend: Backend, session_id: string): Promise<Left | undefined> {
+  return (await leftBehind(backend, (id) => id === session_id)).get(session_id)
+}
+
 /** The sessions with a run that is running and that no process has, as of the record: nothing is written for it. */
 export async function leftBehind(
   backend: Backend,

@@ -4,7 +4,7 @@ import { createStatewright } from '../../src/app/statewright.ts'
 import { keyOf } from '../../src/app/store-key.ts'
 import { agent } from '../../src/runtime/define-agent.ts'
 import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
-import { localClient } from '../../src/surface/local-client.ts'
+import { localClient } from '../../src/surface/client.ts'
 import { listSessions } from '../../src/surface/operations/sessions.ts'
 import { ask, freshDatabase } from '../support/postgres.ts'
 

@@ -7,8 +7,15 @@ import { asOptions, asRecord } from '../../src/runtime/options.ts'
 import type { RunHandle } from '../../src/runtime/run-handle.ts'
 import type { Client } from '../../src/surface/client.ts'
 import { answer, approve, deny, getInteraction, listInbox, settle } from '../../src/surface/operations/inbox.ts'
-import { cancelRun, interruptRun, replyRun, steerRun, submitRun } from '../../src/surface/operations/run-commands.ts'
-import { getRun, runResult } from '../../src/surface/operations/runs.ts'
+import {
+  cancelRun,
+  getRun,
+  interruptRun,
+  replyRun,
+  runResult,
+  steerRun,
+  submitRun,
+} from '../../src/surface/operations/runs.ts'
 import {
   archiveSession,
   closeSession,

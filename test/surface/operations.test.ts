@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { call, say } from '../../src/runtime/scripted-model.ts'
 import { killAgent, listAgents, listMemory, spawnAgent } from '../../src/surface/operations/agents.ts'
 import { operations } from '../../src/surface/operations/all.ts'
-import { auditSession, signSession } from '../../src/surface/operations/audit.ts'
 import {
   getConsequence,
   getGraphState,
@@ -19,9 +18,20 @@ import {
   getTopology,
   listMachines,
 } from '../../src/surface/operations/machines.ts'
-import { cancelRun, interruptRun, replyRun, steerRun, submitRun } from '../../src/surface/operations/run-commands.ts'
-import { listRunes, stateAt } from '../../src/surface/operations/runes.ts'
-import { getRun, listRuns, runHistory, runInteraction, runResult, runTrace } from '../../src/surface/operations/runs.ts'
+import { auditSession, listRunes, signSession, stateAt } from '../../src/surface/operations/runes.ts'
+import {
+  cancelRun,
+  getRun,
+  interruptRun,
+  listRuns,
+  replyRun,
+  runHistory,
+  runInteraction,
+  runResult,
+  runTrace,
+  steerRun,
+  submitRun,
+} from '../../src/surface/operations/runs.ts'
 import {
   allowAgain,
   archiveSession,

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { agent } from '../../src/runtime/define-agent.ts'
 import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
-import { steerRun } from '../../src/surface/operations/run-commands.ts'
+import { steerRun } from '../../src/surface/operations/runs.ts'
 import {
   archiveSession,
   closeSession,

@@ -20,9 +20,7 @@ export const planKinds = {
     failure: jsonObject.optional(),
   }),
   /** What an ended coordination leaves behind: the files, each by the reference under which its text is kept. */
-  'coordination.frozen': z.strictObject({
-    files: z.array(z.strictObject({ name: z.string(), ref: z.string() })),
-  }),
+  'coordination.frozen': z.strictObject({ files: z.array(z.strictObject({ name: z.string(), ref: z.string() })) }),
   'coordination.alerted': z.strictObject({ failure: jsonObject }),
 
   'plan.goal_received': z.strictObject({ goal_description: z.string(), config: jsonObject }),

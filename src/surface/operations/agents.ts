@@ -10,13 +10,12 @@ import { count, id, pageOf } from '../../wire/common.ts'
 import { type MemoryFact, memoryFactShape } from '../../wire/contract.ts'
 import { agentShape } from '../../wire/run.ts'
 import type { Backend } from '../backend.ts'
-import { defineOperation, withoutUndefined } from '../operation.ts'
+import { defineOperation, reason, withoutUndefined } from '../operation.ts'
 
 /** Lists the declared agents. */
 export const listAgents = defineOperation({
   name: 'list_agents',
   route: 'GET /api/agents',
-  scope: 'read',
   summary: 'The agents that can be given work.',
   returns: z.object({ items: z.array(agentShape).readonly() }),
   run: async ({ agents }) => ({ items: agents() }),
@@ -55,7 +54,7 @@ export const killAgent = defineOperation({
   scope: 'operate',
   summary:
     'Stop an agent for good, and those that work for it. One in a turn is refused, unless by force: then the turn and its runs end at once.',
-  body: z.strictObject({ reason: z.string().max(10_000).optional(), force: z.boolean().optional() }),
+  body: z.strictObject({ reason, force: z.boolean().optional() }),
   returns: z.object({ agent_id: z.string(), state: z.literal('terminated') }),
   run: (backend, { params, body }) => kill(backend, params.agent_id, body),
   /** A kill by force may have been cut short after it cancelled a run. */
@@ -79,7 +78,6 @@ async function kill(
 export const listMemory = defineOperation({
   name: 'list_memory',
   route: 'GET /api/sessions/{session_id}/memory',
-  scope: 'read',
   summary: 'What the agents of a session remember of what they did, oldest first.',
   query: z.strictObject({
     /** Only what this agent remembers. */

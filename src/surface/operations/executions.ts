@@ -11,13 +11,12 @@ import { count, id } from '../../wire/common.ts'
 import { consequenceShape, graphShape, oneSnapshotShape, timelineShape, transitionsShape } from '../../wire/contract.ts'
 import type { Backend } from '../backend.ts'
 import { defineLook, defineOperation } from '../operation.ts'
-import { leftBehind } from '../summary-card.ts'
+import { leftIn } from '../summary-card.ts'
 
 /** Reads all contracts of a session with their moves. */
 export const getTimeline = defineLook({
   name: 'get_timeline',
   route: 'GET /api/execution/{session_id}/timeline',
-  scope: 'read',
   summary: 'All contracts of a session and all their moves, merged by time.',
   returns: timelineShape,
   async look({ views, now }, { params: { session_id } }) {
@@ -41,7 +40,6 @@ export const getTimeline = defineLook({
 export const getSnapshot = defineLook({
   name: 'get_snapshot',
   route: 'GET /api/execution/{execution_id}/snapshot',
-  scope: 'read',
   summary: 'Where one contract stands.',
   returns: oneSnapshotShape,
   async look(backend, { params: { execution_id } }) {
@@ -57,7 +55,6 @@ export const getSnapshot = defineLook({
 export const getConsequence = defineLook({
   name: 'get_consequence',
   route: 'GET /api/execution/{execution_id}/consequence',
-  scope: 'read',
   summary: 'What one contract did to the world, as reasoning sees it.',
   returns: consequenceShape,
   async look(backend, { params: { execution_id } }) {
@@ -70,7 +67,6 @@ export const getConsequence = defineLook({
 export const getTransitions = defineLook({
   name: 'get_transitions',
   route: 'GET /api/execution/{execution_id}/transitions',
-  scope: 'read',
   summary: 'Every move of one contract, oldest first.',
   returns: transitionsShape,
   async look(backend, { params: { execution_id } }) {
@@ -81,7 +77,7 @@ export const getTransitions = defineLook({
 
 /** What a process that is gone left of one contract. */
 async function leftOf(backend: Backend, session_id: string, [{ run_id = '', execution_id }]: ContractHistory) {
-  const left = (await leftBehind(backend, (id) => id === session_id)).get(session_id)
+  const left = await leftIn(backend, session_id)
   if (left === undefined || !left.run_ids.has(run_id)) return null
   const unsettled = left.unsettled.filter((call) => call.execution_id === execution_id)
   return { run_ids: new Set([run_id]), unsettled }
@@ -100,7 +96,6 @@ async function historyOf({ views }: Backend, execution_id: string) {
 export const getGraphState = defineLook({
   name: 'get_graph_state',
   route: 'GET /api/sessions/{session_id}/graph',
-  scope: 'read',
   summary:
     'Where reasoning stands: the checkpoint of a session, or of one agent in it, after its last event or an earlier one. What is pending, what is over or waits, the dialogue, the trace, and what a resume has to find waiting.',
   query: z.strictObject({
@@ -133,7 +128,6 @@ export const getGraphState = defineLook({
 export const getOutput = defineOperation({
   name: 'get_output',
   route: 'GET /api/outputs/{ref}',
-  scope: 'read',
   summary: 'The whole of an output that was too long for the model, by the reference in its result.',
   returns: z.object({ ref: z.string(), text: z.string() }),
   async run({ output, runelog }, { params: { ref } }) {

@@ -8,15 +8,15 @@ import { taskOf } from '../../observation/fold-goal.ts'
 import type { Finding, GoalView } from '../../observation/goal-state.ts'
 import { subjects } from '../../runelog/models.ts'
 import type { RunelogReader } from '../../runelog/port.ts'
-import { subjectOf } from '../../runelog/queries.ts'
+import { mergedRows, subjectOf } from '../../runelog/queries.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { asOptions } from '../../runtime/options.ts'
 import { id, pageOf, pageQuery } from '../../wire/common.ts'
 import { type CritiqueReport, critiqueShape, goalShape, goalState } from '../../wire/goal.ts'
 import type { Backend } from '../backend.ts'
-import { cursorAt, defineOperation, readCursor, requestKey } from '../operation.ts'
-import { leftBehind } from '../summary-card.ts'
+import { type Asked, defineOperation, pageAsked, paged, reason, repliedBy, requestKey } from '../operation.ts'
+import { leftIn } from '../summary-card.ts'
 
 /** What a goal is set with: as in the library, by the same names. */
 const goalBody = z.strictObject({
@@ -25,11 +25,7 @@ const goalBody = z.strictObject({
   ...goalConfig.partial().shape,
 })
 
-const decision = {
-  task: z.string().max(200).optional(),
-  reason: z.string().max(10_000).optional(),
-  replied_by: z.string().trim().min(1).max(200).optional(),
-}
+const decision = { task: z.string().max(200).optional(), reason, replied_by: repliedBy }
 
 /** Sets a goal. */
 export const startGoal = defineOperation({
@@ -51,20 +47,15 @@ export const startGoal = defineOperation({
 export const listGoals = defineOperation({
   name: 'list_goals',
   route: 'GET /api/goals',
-  scope: 'read',
   summary: 'Goals in one state, or in every state that is not over; the one that moved last first.',
   query: z.strictObject({ ...pageQuery, state: goalState.optional() }),
   returns: pageOf(goalShape),
   async run(backend, { query: { limit, cursor, state } }) {
-    const after = readCursor('list_goals', cursor)
     const open = stateNames(goalMachine).filter((name) => !('terminal' in goalMachine.states[name]))
-    const query = { limit: limit + 1, backward: true, ...(after === undefined ? {} : { after }) }
     const tags = (state === undefined ? open : [state]).map((name) => `goal:${name}`)
-    const rows = (await Promise.all(tags.map((tag) => backend.runelog.rows(subjects, { ...query, tag })))).flat()
-    const newest = rows.sort((a, b) => (b.sort ?? 0) - (a.sort ?? 0) || (a.key < b.key ? 1 : -1))
-    const items = await Promise.all(newest.slice(0, limit).map(({ key }) => lookAt(backend, key)))
-    const last = newest[limit - 1]
-    return { items, next_cursor: newest.length > limit && last !== undefined ? cursorAt(last) : null }
+    const page = { backward: true, ...pageAsked('list_goals', { limit, cursor }) }
+    const { shown, next_cursor } = paged(await mergedRows(backend.runelog, subjects, tags, page), limit)
+    return { items: await Promise.all(shown.map(({ key }) => lookAt(backend, key))), next_cursor }
   },
 })
 
@@ -72,7 +63,6 @@ export const listGoals = defineOperation({
 export const getGoal = defineOperation({
   name: 'get_goal',
   route: 'GET /api/goals/{goal_id}',
-  scope: 'read',
   summary: 'Where a goal stands: its tasks with states, owners and results, what it waits for, what it has used.',
   returns: goalShape,
   run: (backend, { params: { goal_id } }) => lookAt(backend, goal_id),
@@ -87,11 +77,9 @@ export const approveGoal = defineOperation({
   body: z.strictObject(decision),
   returns: goalShape,
   async run(backend, asked) {
-    const { goal_id } = asked.params
     const { goals } = await backend.commands()
-    const idempotency_key = requestKey('approve_goal', asked)
-    await goals.approve(goal_id, asOptions({ replied_by: asked.by, ...asked.body, idempotency_key }))
-    return lookAt(backend, goal_id)
+    await goals.approve(asked.params.goal_id, decided('approve_goal', asked))
+    return lookAt(backend, asked.params.goal_id)
   },
   repeat: (backend, { params }) => lookAt(backend, params.goal_id),
 })
@@ -105,14 +93,16 @@ export const rejectGoal = defineOperation({
   body: z.strictObject({ ...decision, plan: jsonValue.optional() }),
   returns: goalShape,
   async run(backend, asked) {
-    const { goal_id } = asked.params
     const { goals } = await backend.commands()
-    const idempotency_key = requestKey('reject_goal', asked)
-    await goals.reject(goal_id, asOptions({ replied_by: asked.by, ...asked.body, idempotency_key }))
-    return lookAt(backend, goal_id)
+    await goals.reject(asked.params.goal_id, decided('reject_goal', asked))
+    return lookAt(backend, asked.params.goal_id)
   },
   repeat: (backend, { params }) => lookAt(backend, params.goal_id),
 })
+
+function decided<B extends object>(operation: string, asked: Asked<unknown, unknown, B>) {
+  return asOptions({ replied_by: asked.by, ...asked.body, idempotency_key: requestKey(operation, asked) })
+}
 
 /** Cancels a goal. */
 export const cancelGoal = defineOperation({
@@ -120,7 +110,7 @@ export const cancelGoal = defineOperation({
   route: 'POST /api/goals/{goal_id}/cancel',
   scope: 'operate',
   summary: 'Give a goal up, with everything that is under way for it.',
-  body: z.strictObject({ reason: z.string().max(10_000).optional() }),
+  body: z.strictObject({ reason }),
   returns: z.object({ accepted: z.boolean(), goal: goalShape }),
   async run(backend, { params: { goal_id }, body: { reason } }) {
     const { goals } = await backend.commands()
@@ -133,10 +123,7 @@ export const cancelGoal = defineOperation({
 /** Looking needs the store alone. */
 async function lookAt(backend: Backend, goal_id: string): Promise<GoalReport> {
   const { state, goal } = await goalIn(backend, goal_id)
-  const { session_id } = state
-  const left = isAtWork(state, goal)
-    ? (await leftBehind(backend, (id) => id === session_id)).get(session_id)
-    : undefined
+  const left = isAtWork(state, goal) ? await leftIn(backend, state.session_id) : undefined
   return reportOf(state, goal, backend.now(), left)
 }
 

@@ -15,7 +15,6 @@ import { defineOperation } from '../operation.ts'
 export const listMachines = defineOperation({
   name: 'list_machines',
   route: 'GET /api/machines',
-  scope: 'read',
   summary: 'Every machine there is, with its version and what it is for.',
   returns: z.array(z.object({ name: z.string(), version: z.int(), meaning: z.string() })),
   immutable: true,
@@ -26,7 +25,6 @@ export const listMachines = defineOperation({
 export const getMachine = defineOperation({
   name: 'get_machine',
   route: 'GET /api/machines/{name}',
-  scope: 'read',
   summary: 'The states, moves and forbidden moves of one machine.',
   returns: topologyShape,
   immutable: true,
@@ -41,7 +39,6 @@ export const getMachine = defineOperation({
 export const getTopology = defineOperation({
   name: 'get_topology',
   route: 'GET /api/execution/topology',
-  scope: 'read',
   summary: 'The states, moves and forbidden moves of an execution contract.',
   returns: topologyShape,
   immutable: true,
@@ -61,7 +58,6 @@ const lookedInto = 500
 export const getOccupancy = defineOperation({
   name: 'get_occupancy',
   route: 'GET /api/occupancy',
-  scope: 'read',
   summary: 'How many subjects are in each state that is not an end, for every machine.',
   returns: occupancyShape,
   async run({ runelog, views }) {
@@ -101,12 +97,8 @@ function livingStates(machine: Machine): readonly string[] {
 export const findSubjects = defineOperation({
   name: 'find_subjects',
   route: 'GET /api/subjects',
-  scope: 'read',
   summary: 'Sessions, runs, executions, interactions and all else that has a lifecycle, by the beginning of their id.',
-  query: z.strictObject({
-    prefix: id,
-    limit: count(z.int().min(1).max(100)).prefault(20),
-  }),
+  query: z.strictObject({ prefix: id, limit: count(z.int().min(1).max(100)).prefault(20) }),
   returns: z.object({
     items: z.array(
       z.object({ subject_id: z.string(), machine: z.string(), state: z.string(), session_id: z.string(), at: z.int() }),

@@ -5,7 +5,10 @@ import { type ExecutionGraph, executionGraph, type ReviewPack, reviewPack } from
 import type { AnswerPack, QuestionPack } from '../../coordinator/schemas/questions.ts'
 import { type RunTape, runTape } from '../../coordinator/schemas/record.ts'
 import { faults } from '../../faults/catalogue.ts'
-import { pageOf, pageQuery } from '../../wire/common.ts'
+import { hashedId } from '../../kernel/digest.ts'
+import { jsonObject, jsonValue } from '../../runes/json-value.ts'
+import { asOptions } from '../../runtime/options.ts'
+import { id, pageOf, pageQuery } from '../../wire/common.ts'
 import {
   type PlanCard,
   type PlanQuestionsCard,
@@ -17,13 +20,13 @@ import {
   planShape,
   planState,
 } from '../../wire/plan.ts'
-import { cursorAt, defineOperation, readCursor, withoutUndefined } from '../operation.ts'
+import type { Backend } from '../backend.ts'
+import { cursorAt, defineOperation, readCursor, repliedBy, requestKey, withoutUndefined } from '../operation.ts'
 
 /** Lists plans. */
 export const listPlans = defineOperation({
   name: 'list_plans',
   route: 'GET /api/plans',
-  scope: 'read',
   summary: 'Plans, the one that moved last first.',
   query: z.strictObject({ ...pageQuery, state: planState.optional() }),
   returns: pageOf(planRowShape),
@@ -42,7 +45,6 @@ export const listPlans = defineOperation({
 export const getPlan = defineOperation({
   name: 'get_plan',
   route: 'GET /api/plans/{coordination_id}',
-  scope: 'read',
   summary: 'Where a plan stands: every move with its guards, what it waits for, why there is none.',
   returns: planShape,
   run: async (backend, { params: { coordination_id } }) =>
@@ -53,7 +55,6 @@ export const getPlan = defineOperation({
 export const getPlanGraph = defineOperation({
   name: 'get_plan_graph',
   route: 'GET /api/plans/{coordination_id}/graph',
-  scope: 'read',
   summary: 'The graph of a plan: the last draft, with questions in it, or the final one.',
   query: z.strictObject({ version: z.enum(['draft', 'final']).default('final') }),
   returns: executionGraph,
@@ -69,7 +70,6 @@ export const getPlanGraph = defineOperation({
 export const getPlanRules = defineOperation({
   name: 'get_plan_rules',
   route: 'GET /api/plans/{coordination_id}/rules',
-  scope: 'read',
   summary: 'The verdict on every command, each rule that spoke and why, and the risk that follows.',
   returns: planRulesShape,
   async run(backend, { params: { coordination_id } }) {
@@ -85,7 +85,6 @@ export const getPlanRules = defineOperation({
 export const getPlanQuestions = defineOperation({
   name: 'get_plan_questions',
   route: 'GET /api/plans/{coordination_id}/questions',
-  scope: 'read',
   summary: 'What a plan asks now, and what it asked and was answered before.',
   returns: planQuestionsShape,
   async run(backend, { params: { coordination_id } }): Promise<PlanQuestionsCard> {
@@ -105,35 +104,26 @@ export const getPlanQuestions = defineOperation({
 export const getPlanReviewPack = defineOperation({
   name: 'get_plan_review_pack',
   route: 'GET /api/plans/{coordination_id}/review-pack',
-  scope: 'read',
   summary: 'A plan written up for those who review it: impact, risk, gates, and how to undo it.',
   returns: reviewPack,
-  async run(backend, { params: { coordination_id } }): Promise<ReviewPack> {
-    const { review_pack } = await (await backend.plans()).documents(coordination_id)
-    if (review_pack === undefined) throw faults.not_found({ what: 'review pack of', id: coordination_id })
-    return review_pack as ReviewPack
-  },
+  run: async (backend, { params }) =>
+    (await documentOf(backend, params.coordination_id, 'review_pack', 'review pack of')) as ReviewPack,
 })
 
 /** Reads the replay record of a plan. */
 export const getPlanTape = defineOperation({
   name: 'get_plan_tape',
   route: 'GET /api/plans/{coordination_id}/tape',
-  scope: 'read',
   summary: 'The replay record: each state, the guards that let it be left, every evaluation, what came out.',
   returns: runTape,
-  async run(backend, { params: { coordination_id } }): Promise<RunTape> {
-    const { run_tape } = await (await backend.plans()).documents(coordination_id)
-    if (run_tape === undefined) throw faults.not_found({ what: 'tape of', id: coordination_id })
-    return run_tape as RunTape
-  },
+  run: async (backend, { params }) =>
+    (await documentOf(backend, params.coordination_id, 'run_tape', 'tape of')) as RunTape,
 })
 
 /** Reads the frozen files of a plan. */
 export const getPlanOutputs = defineOperation({
   name: 'get_plan_outputs',
   route: 'GET /api/plans/{coordination_id}/outputs',
-  scope: 'read',
   summary: 'The frozen files of a plan, each by its checksum; none before it has ended.',
   returns: planFilesShape,
   async run(backend, { params: { coordination_id } }) {
@@ -146,7 +136,6 @@ export const getPlanOutputs = defineOperation({
 export const verifyPlan = defineOperation({
   name: 'verify_plan',
   route: 'GET /api/plans/{coordination_id}/verify',
-  scope: 'read',
   summary: 'Prove that no byte of what a plan left behind was changed.',
   returns: planProofShape,
   async run(backend, { params: { coordination_id } }) {
@@ -154,6 +143,12 @@ export const verifyPlan = defineOperation({
     return { is_sound: problems.length === 0, problems }
   },
 })
+
+async function documentOf(backend: Backend, id: string, name: string, what: string): Promise<unknown> {
+  const { [name]: found } = await (await backend.plans()).documents(id)
+  if (found === undefined) throw faults.not_found({ what, id })
+  return found
+}
 
 /** What each round made, in order. */
 function numbered(documents: PlanDocuments, name: string): unknown[] {
@@ -167,3 +162,69 @@ export function planCard({ input, files: _files, ...view }: PlanView): PlanCard 
   const moves = view.moves.map((move) => ({ ...move, guards: [...move.guards], outputs: [...move.outputs] }))
   return { ...view, moves, intent: input.intent ?? null, policy: input.policy ?? null }
 }
+
+const choice = z.union([
+  z.string().max(200),
+  z.strictObject({ text: z.string().min(1).max(4000) }),
+  z.strictObject({ data: jsonValue }),
+])
+
+/** Policy and registry belong to the operator; a submission cannot bring its own. */
+export const submitPlan = defineOperation({
+  name: 'submit_plan',
+  route: 'POST /api/plans',
+  scope: 'operate',
+  summary: 'Have an intent judged: a frozen plan, the reason why there is none, or questions. Nothing runs.',
+  body: z.strictObject({
+    /** An intent that does not fit its schema is told every mistake. An empty checksum is filled in. */
+    intent: jsonObject,
+    /** What a scan of the project found. Without it there is no plan. */
+    facts: jsonValue.optional(),
+    /** Without it, nothing is remembered. */
+    memory: jsonValue.optional(),
+    session_id: id.optional(),
+    answer_timeout_ms: z.int().min(1_000).max(31_536_000_000).optional(),
+    /** The coordination that this one takes the place of. */
+    recovers: id.optional(),
+  }),
+  returns: planShape,
+  async run(backend, asked) {
+    const plans = await backend.plans()
+    const { recovers, ...submission } = asked.body
+    const key = requestKey('submit_plan', asked)
+    const given = asOptions({
+      ...submission,
+      recovers: recovers === undefined ? undefined : await plans.recovery(recovers),
+      coordination_id: key === undefined ? undefined : hashedId('coord', [key], backend.sha256),
+    })
+    return planCard(await plans.submit(given))
+  },
+})
+
+/** Answers the questions of a plan. */
+export const answerPlan = defineOperation({
+  name: 'answer_plan',
+  route: 'POST /api/plans/{coordination_id}/answer',
+  scope: 'approve',
+  summary: 'Answer what a plan asks: with an answer pack, or by question the value that is chosen.',
+  body: z.strictObject({
+    answer_pack: jsonObject.optional(),
+    /** By key or id of a question: one of its values, an answer in words, or one as data. What is not named is left to its default. */
+    choices: z.record(z.string().max(200), choice).optional(),
+    replied_by: repliedBy,
+  }),
+  returns: planShape,
+  async run(backend, asked) {
+    const { coordination_id } = asked.params
+    const { answer_pack, choices, replied_by = asked.by } = asked.body
+    const plans = await backend.plans()
+    if ((answer_pack === undefined) === (choices === undefined)) {
+      const problem = 'Give an answer_pack or choices, one of the two.'
+      throw faults.bad_request({ operation: 'answer_plan', problems: [{ in: 'body', pointer: '', problem }] })
+    }
+    const idempotency_key = requestKey('answer_plan', asked)
+    const given = asOptions({ answer_pack, choices, replied_by, idempotency_key })
+    return planCard(await plans.answer(coordination_id, given))
+  },
+  repeat: async (backend, { params }) => planCard(await (await backend.plans()).show(params.coordination_id)),
+})

@@ -2,12 +2,17 @@ import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { movesIn, type SubjectAt, type SubjectMove, subjectCard } from '../../observation/subject-moves.ts'
 import { isShown } from '../../observation/visible.ts'
+import { firstBad } from '../../runelog/damage.ts'
 import { inSlices, othersTurn, sliceRunes } from '../../runelog/slices.ts'
+import { signCheckpoint } from '../../runes/checkpoint.ts'
 import { kinds } from '../../runes/kinds.ts'
 import type { Rune } from '../../runes/rune.ts'
+import { createVerifier } from '../../runes/verify.ts'
+import { auditShape, signedShape } from '../../wire/audit.ts'
 import { count, flag } from '../../wire/common.ts'
 import { subjectShape } from '../../wire/machine.ts'
 import { runesShape } from '../../wire/rune.ts'
+import type { Backend } from '../backend.ts'
 import { defineOperation, withoutUndefined } from '../operation.ts'
 import { isHidden } from '../session-views.ts'
 
@@ -21,7 +26,6 @@ const pageBytes = 2_000_000
 export const listRunes = defineOperation({
   name: 'list_runes',
   route: 'GET /api/sessions/{session_id}/runes',
-  scope: 'read',
   summary: 'The public runes of a session, oldest first, or newest first with backward.',
   query: z.strictObject({
     /** Only runes with a greater event id. */
@@ -97,7 +101,6 @@ function refuseUnknownKinds(given: string, context: z.RefinementCtx): void {
 export const stateAt = defineOperation({
   name: 'state_at',
   route: 'GET /api/sessions/{session_id}/state',
-  scope: 'read',
   summary: 'Where every machine of a session was after one event, and what could have become of it.',
   query: z.strictObject({ at: count(z.int().nonnegative()).optional() }),
   returns: z.object({
@@ -145,4 +148,48 @@ async function pastAt(steps: readonly Rune[], event_id: number) {
       }
     }
   return { subjects: [...subjects.values()].map(subjectCard), moves: moved }
+}
+
+/** Verifies the chain of a session. */
+export const auditSession = defineOperation({
+  name: 'audit_session',
+  route: 'GET /api/sessions/{session_id}/audit',
+  summary: 'Verify the chain of a session from its first event. Nothing is signed and nothing changes.',
+  returns: auditShape,
+  run: (backend, { params: { session_id } }) => audit(backend, session_id),
+})
+
+/** Verifies a session and signs its end. */
+export const signSession = defineOperation({
+  name: 'sign_session',
+  route: 'POST /api/sessions/{session_id}/checkpoint',
+  scope: 'admin',
+  summary: 'Verify the chain of a session, and sign where it ends with the key of the store.',
+  returns: signedShape,
+  async run(backend, { params: { session_id } }) {
+    const found = await audit(backend, session_id)
+    const { is_sound, events: event_id, head: hash } = found
+    const statement = { session_id, event_id, hash, at: backend.now() }
+    return { ...found, checkpoint: is_sound ? signCheckpoint(statement, backend.signer()) : null }
+  },
+})
+
+/** How much is verified before other requests get their turn: about a millisecond. */
+const slice = { records: 100, bytes: 256 * 1024 }
+
+async function audit({ runelog, sha256, check, publicKey }: Backend, session_id: string) {
+  if ((await runelog.head(session_id)) === undefined) throw faults.not_found({ what: 'session', id: session_id })
+  const own = publicKey()
+  const verifier = createVerifier(session_id, { sha256, check, trusted: own === undefined ? [] : [own] })
+  const unseen = { ...slice }
+  const first_bad = await firstBad(runelog.records(session_id), verifier, ({ payload }) => {
+    unseen.records -= 1
+    unseen.bytes -= payload.length
+    if (unseen.records > 0 && unseen.bytes > 0) return undefined
+    Object.assign(unseen, slice)
+    return othersTurn()
+  })
+  const { event_id: events, hash: head } = verifier.head()
+  const redactions = [...verifier.redactions()]
+  return { session_id, is_sound: first_bad === undefined, events, head, first_bad: first_bad ?? null, redactions }
 }

@@ -1,43 +1,43 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
-import { stateNames } from '../../kernel/machine.ts'
+import { isTerminal, stateNames } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
 import { durations } from '../../observation/durations.ts'
 import { createFcmp } from '../../observation/fcmp.ts'
 import { obstacleTo } from '../../observation/obstacle.ts'
 import { executionTrace } from '../../observation/timeline.ts'
 import { sayLeft } from '../../observation/unsettled.ts'
-import { subjects } from '../../runelog/models.ts'
+import { type RecordedRequest, subjects } from '../../runelog/models.ts'
 import { mergedRows } from '../../runelog/queries.ts'
 import { inSlices } from '../../runelog/slices.ts'
+import { jsonValue } from '../../runes/json-value.ts'
 import { waitingRuns } from '../../runtime/models/open-work.ts'
 import { summaries } from '../../runtime/models/summaries.ts'
-import { count, pageOf, pageQuery } from '../../wire/common.ts'
+import { asOptions, asRecord } from '../../runtime/options.ts'
+import { count, id, pageOf, pageQuery } from '../../wire/common.ts'
 import { type ExecutionStep, stepShape } from '../../wire/contract.ts'
 import { type FcmpEvent, fcmpEvent } from '../../wire/fcmp.ts'
-import { interactionShape } from '../../wire/interaction.ts'
-import { listedRunShape, resultShape, runShape } from '../../wire/run.ts'
+import { expectedWaiting, interactionShape, repliedShape } from '../../wire/interaction.ts'
+import { listedRunShape, resultShape, runShape, stoppedShape, submissionBody, submittedShape } from '../../wire/run.ts'
 import { runStatus } from '../../wire/session.ts'
+import type { Backend } from '../backend.ts'
 import { interactionCard } from '../interaction-card.ts'
-import { cursorAt, defineOperation, readCursor } from '../operation.ts'
+import { defineOperation, pageAsked, paged, reason, repliedBy, requestKey } from '../operation.ts'
 import { findRun, openQuestions } from '../session-views.ts'
-import { leftBehind } from '../summary-card.ts'
+import { leftIn } from '../summary-card.ts'
 
 /** Lists runs. */
 export const listRuns = defineOperation({
   name: 'list_runs',
   route: 'GET /api/runs',
-  scope: 'read',
   summary: 'Runs of all sessions, the one that moved last first.',
   query: z.strictObject({ ...pageQuery, status: runStatus.optional() }),
   returns: pageOf(listedRunShape),
   async run(backend, { query: { limit, cursor, status } }) {
     const { runelog } = backend
-    const after = readCursor('list_runs', cursor)
-    const page = { backward: true, limit: limit + 1, ...(after !== undefined && { after }) }
+    const page = { backward: true, ...pageAsked('list_runs', { limit, cursor }) }
     const tags = (status === undefined ? stateNames(runMachine) : [status]).map((state) => `run:${state}`)
-    const rows = await mergedRows(runelog, subjects, tags, page)
-    const shown = rows.slice(0, limit)
+    const { shown, next_cursor } = paged(await mergedRows(runelog, subjects, tags, page), limit)
     const isRunning = shown.some(({ value }) => value.state === 'running')
     const abandoned = new Set(isRunning ? (await backend.abandoned()).map(({ run_id }) => run_id) : [])
     const items = shown.map(async ({ key, sort, value }) => {
@@ -48,8 +48,6 @@ export const listRuns = defineOperation({
       const is_abandoned = abandoned.has(key)
       return { run_id: key, session_id, status: runStatus.parse(state), since: sort ?? 0, title, agent, is_abandoned }
     })
-    const last = shown.at(-1)
-    const next_cursor = rows.length > limit && last !== undefined ? cursorAt(last) : null
     return { items: await Promise.all(items), next_cursor }
   },
 })
@@ -58,7 +56,6 @@ export const listRuns = defineOperation({
 export const getRun = defineOperation({
   name: 'get_run',
   route: 'GET /api/runs/{run_id}',
-  scope: 'read',
   summary: 'Where one run stands and what it waits for.',
   returns: runShape,
   async run(backend, { params: { run_id } }) {
@@ -66,36 +63,15 @@ export const getRun = defineOperation({
     const { run, session_id, view } = found
     const moves = view.steps.filter((rune) => rune.machine === 'run' && rune.subject_id === run_id)
     const submitted_at = moves[0]?.at ?? 0
-    const left = run.status === 'running' ? await leftBehind(backend, (id) => id === session_id) : undefined
-    const { run_ids, unsettled = [] } = left?.get(session_id) ?? {}
-    const is_abandoned = run_ids?.has(run_id) === true
-    const ownUnsettled = unsettled.filter((call) => call.run_id === run_id).length
-    const {
-      agent_id,
-      agent,
-      input,
-      mode,
-      strict,
-      status,
-      attempt,
-      used,
-      budget,
-      visibility,
-      result,
-      error_code,
-      message,
-    } = run
+    const left = run.status === 'running' ? await leftIn(backend, session_id) : undefined
+    const is_abandoned = left?.run_ids.has(run_id) === true
+    const ownUnsettled = left?.unsettled.filter((call) => call.run_id === run_id).length ?? 0
+    const { agent_id, agent, input, mode, strict, status, attempt } = run
+    const { used, budget, visibility, result, error_code, message } = run
     return {
-      run_id,
-      session_id,
-      agent_id,
-      agent,
-      input,
-      mode,
-      interactive_require_user_reply: strict,
-      status,
+      ...{ run_id, session_id, agent_id, agent, input, mode, interactive_require_user_reply: strict, status },
       since: moves.findLast((rune) => rune.from !== rune.to)?.at ?? submitted_at,
-      is_terminal: 'terminal' in runMachine.states[status],
+      is_terminal: isTerminal(runMachine, status),
       attempt,
       submitted_at,
       current_line: is_abandoned ? sayLeft(run_id, ownUnsettled) : view.lines.runLine(run_id, backend.now()),
@@ -103,11 +79,7 @@ export const getRun = defineOperation({
       is_abandoned,
       pending_interaction_ids: openQuestions(found),
       used: { ...used },
-      budget,
-      visibility,
-      result,
-      error_code,
-      message,
+      ...{ budget, visibility, result, error_code, message },
       durations: durations(moves, run_id, backend.now()),
       event_id: view.state.event_id,
     }
@@ -118,13 +90,12 @@ export const getRun = defineOperation({
 export const runResult = defineOperation({
   name: 'run_result',
   route: 'GET /api/runs/{run_id}/result',
-  scope: 'read',
   summary: 'The outcome of a run. Refused while it is not over.',
   returns: resultShape,
   async run(backend, { params: { run_id } }) {
     const { run, session_id, view } = await findRun(backend, run_id)
     const { status, result, error_code, message } = run
-    if (!('terminal' in runMachine.states[status])) {
+    if (!isTerminal(runMachine, status)) {
       const obstacle = status === 'queued' ? obstacleTo(view.state, run) : null
       throw faults.run_not_over({ run_id, status, ...(obstacle !== null && { because: obstacle.says }) })
     }
@@ -136,7 +107,6 @@ export const runResult = defineOperation({
 export const runInteraction = defineOperation({
   name: 'run_interaction',
   route: 'GET /api/runs/{run_id}/interaction',
-  scope: 'read',
   summary: 'What a run waits for a person to say, oldest first.',
   returns: z.object({
     run_id: z.string(),
@@ -162,7 +132,6 @@ export const runInteraction = defineOperation({
 export const runTrace = defineOperation({
   name: 'run_trace',
   route: 'GET /api/runs/{run_id}/trace',
-  scope: 'read',
   summary: 'What was done to the contracts of a run, oldest first.',
   returns: z.object({ run_id: z.string(), session_id: z.string(), steps: z.array(stepShape) }),
   async run(backend, { params: { run_id } }) {
@@ -181,7 +150,6 @@ export const runTrace = defineOperation({
 export const runHistory = defineOperation({
   name: 'run_history',
   route: 'GET /api/runs/{run_id}/events/history',
-  scope: 'read',
   summary: 'The conversation of a run so far (FCMP), by the number of its events.',
   query: z.strictObject({
     /** Only events with a greater number. */
@@ -201,4 +169,116 @@ export const runHistory = defineOperation({
     const last = items.at(-1)?.seq ?? cursor
     return { items, next_cursor: last < events.length ? String(last) : null }
   },
+})
+
+const why = z.strictObject({ reason })
+
+/** Submits a run. */
+export const submitRun = defineOperation({
+  name: 'submit_run',
+  route: 'POST /api/runs',
+  scope: 'operate',
+  summary: 'Give an agent a job, in a session that exists or in a new one. Answers once it is recorded.',
+  body: submissionBody,
+  returns: submittedShape,
+  key_is_recorded: true,
+  async run(backend, asked) {
+    const commands = await backend.commands()
+    const { sessionId, runId, isRepeated } = await commands.runs.start(
+      asOptions({ ...asked.body, idempotency_key: requestKey('submit_run', asked) }),
+    )
+    return asRecord({ sessionId, runId, isRepeated })
+  },
+})
+
+/** Replies to a run. */
+export const replyRun = defineOperation({
+  name: 'reply_run',
+  route: 'POST /api/runs/{run_id}/interaction/reply',
+  scope: 'approve',
+  summary: 'Answer what a run waits for. Where it asks several things at once, name which.',
+  body: z.strictObject({
+    interaction_id: id.optional(),
+    reply: jsonValue,
+    replied_by: repliedBy,
+    expected_waiting: expectedWaiting,
+  }),
+  returns: repliedShape,
+  key_is_recorded: true,
+  async run(backend, { params: { run_id }, body, idempotency_key, by }) {
+    const interaction_id = body.interaction_id ?? (await onlyQuestion(backend, run_id, idempotency_key))
+    if (body.interaction_id !== undefined) await refuseForeign(backend, run_id, body.interaction_id)
+    const commands = await backend.commands()
+    const { reply, replied_by = by, expected_waiting } = body
+    const key = idempotency_key ?? undefined
+    const given = { reply, replied_by, expected_waiting, idempotency_key: key }
+    return asRecord(await commands.inbox.reply(interaction_id, asOptions(given)))
+  },
+})
+
+/** The question that a reply without a name is for: the one that is open, or the one that this key answered before. */
+async function onlyQuestion(backend: Backend, run_id: string, key: string | null): Promise<string> {
+  const found = await findRun(backend, run_id)
+  const answered = found.view.steps.findLast(
+    (rune) => rune.kind === 'interaction.answered' && rune.run_id === run_id && rune.payload.idempotency_key === key,
+  )
+  if (key !== null && answered?.interaction_id !== undefined) return answered.interaction_id
+  const open = openQuestions(found)
+  const [first] = open
+  if (first === undefined || open.length > 1) throw faults.question_unclear({ run_id, open })
+  return first
+}
+
+async function refuseForeign(backend: Backend, run_id: string, interaction_id: string) {
+  const { view } = await findRun(backend, run_id)
+  if (!view.steps.some((rune) => rune.interaction_id === interaction_id && rune.run_id === run_id))
+    throw faults.not_found({ what: `interaction of ${run_id}`, id: interaction_id })
+}
+
+/** What stops a run: once more it answers where the run stood when the request was recorded, as it was told then. */
+const stopping = {
+  scope: 'operate',
+  returns: stoppedShape,
+  async repeat({ runelog }: Backend, { params: { run_id } }: AboutRun, { session_id, event_id }: RecordedRequest) {
+    const runes = await runelog.read(session_id, { after: event_id - 1, limit: 1_000 })
+    const move = runes.find((rune) => rune.machine === 'run' && rune.subject_id === run_id)
+    return { run_id, status: runStatus.parse(move?.from), accepted: true }
+  },
+} as const
+
+interface AboutRun {
+  readonly params: { readonly run_id: string }
+}
+
+/** Gives a run new input. */
+export const steerRun = defineOperation({
+  ...stopping,
+  name: 'steer_run',
+  route: 'POST /api/runs/{run_id}/steer',
+  summary: 'Give a run new input: its turn ends at a safe boundary, and the next one begins with it.',
+  body: z.strictObject({ input: jsonValue }),
+  run: async (backend, { params, body }) =>
+    asRecord(await (await backend.commands()).runs.steer(params.run_id, body.input)),
+})
+
+/** Stops a run after the effects under way. */
+export const interruptRun = defineOperation({
+  ...stopping,
+  name: 'interrupt_run',
+  route: 'POST /api/runs/{run_id}/interrupt',
+  summary: 'Stop a run once the effects under way are finished.',
+  body: why,
+  run: async (backend, { params, body }) =>
+    asRecord(await (await backend.commands()).runs.interrupt(params.run_id, body.reason)),
+})
+
+/** Cancels a run at once. */
+export const cancelRun = defineOperation({
+  ...stopping,
+  name: 'cancel_run',
+  route: 'POST /api/runs/{run_id}/cancel',
+  summary: 'Stop a run now and abort what is under way.',
+  body: why,
+  run: async (backend, { params, body }) =>
+    asRecord(await (await backend.commands()).runs.cancel(params.run_id, body.reason)),
 })

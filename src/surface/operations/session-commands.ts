@@ -7,10 +7,11 @@ import { asOptions, asRecord } from '../../runtime/options.ts'
 import { count, id } from '../../wire/common.ts'
 import { sessionState } from '../../wire/session.ts'
 import type { Backend } from '../backend.ts'
-import { defineOperation, requestKey } from '../operation.ts'
+import { defineOperation, reason, requestKey } from '../operation.ts'
 
-const why = z.strictObject({ reason: z.string().max(10_000).optional() })
-const stands = z.object({ session_id: z.string(), state: sessionState })
+const why = z.strictObject({ reason })
+/** What moves a session answers with the state that it leads to. */
+const moving = { scope: 'operate', returns: z.object({ session_id: z.string(), state: sessionState }) } as const
 
 /** Submits the next message of a session. */
 export const sendMessage = defineOperation({
@@ -46,12 +47,11 @@ async function rootAgent({ views }: Backend, session_id: string): Promise<string
 
 /** Pauses a session. */
 export const pauseSession = defineOperation({
+  ...moving,
   name: 'pause_session',
   route: 'POST /api/sessions/{session_id}/pause',
-  scope: 'operate',
   summary: 'Let no new turn begin. What is under way comes to its end; replies are still taken.',
   body: why,
-  returns: stands,
   async run(backend, { params: { session_id }, body }) {
     await (await backend.commands()).sessions.pause(session_id, body.reason)
     return standing(backend, session_id)
@@ -61,9 +61,9 @@ export const pauseSession = defineOperation({
 
 /** Resumes a session. */
 export const resumeSession = defineOperation({
+  ...moving,
   name: 'resume_session',
   route: 'POST /api/sessions/{session_id}/resume',
-  scope: 'operate',
   summary:
     'Bring back a session that was paused; or suspended by its budget, with a new one; or by its errors, with reset.',
   body: z
@@ -72,13 +72,12 @@ export const resumeSession = defineOperation({
       budget: budget.optional(),
       /** Someone has looked at what went wrong. */
       reset: z.boolean().optional(),
-      reason: z.string().max(10_000).optional(),
+      reason,
     })
     .refine(({ budget, reset }) => budget === undefined || reset !== true, {
       error:
         'Give budget or reset, not both: a budget for a session that its budget suspended, reset for one that its errors suspended.',
     }),
-  returns: stands,
   async run(backend, { params: { session_id }, body }) {
     const commands = await backend.commands()
     const { budget, reset, reason } = body
@@ -92,12 +91,11 @@ export const resumeSession = defineOperation({
 
 /** Closes a session and seals its log. */
 export const closeSession = defineOperation({
+  ...moving,
   name: 'close_session',
   route: 'POST /api/sessions/{session_id}/close',
-  scope: 'operate',
   summary: 'Cancel what is open, terminate the agents and seal the log.',
   body: why,
-  returns: stands,
   async run(backend, { params: { session_id }, body }) {
     await (await backend.commands()).sessions.close(session_id, body.reason)
     return standing(backend, session_id)
@@ -111,11 +109,10 @@ export const closeSession = defineOperation({
 
 /** Archives the log of a closed session. */
 export const archiveSession = defineOperation({
+  ...moving,
   name: 'archive_session',
   route: 'POST /api/sessions/{session_id}/archive',
-  scope: 'operate',
   summary: 'Move the log of a closed session to cold storage, where it stays readable.',
-  returns: stands,
   async run(backend, { params: { session_id } }) {
     await (await backend.commands()).sessions.archive(session_id)
     return standing(backend, session_id)

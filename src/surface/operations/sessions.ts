@@ -25,7 +25,7 @@ import {
   summaryShape,
 } from '../../wire/session.ts'
 import { cursorAt, defineLook, defineOperation, type Place, readCursor, requestKey } from '../operation.ts'
-import { leftBehind, summaryCard } from '../summary-card.ts'
+import { leftBehind, leftIn, summaryCard } from '../summary-card.ts'
 
 const title = z.string().trim().min(1).max(200)
 
@@ -64,7 +64,6 @@ interface Filter {
 export const listSessions = defineOperation({
   name: 'list_sessions',
   route: 'GET /api/sessions',
-  scope: 'read',
   summary:
     'Sessions, the one with the latest updated_at first, to the second; by state or agent, the one that last moved or had a run that moved; with words in q, the one that began last, and a page may have few items, or none, and yet a next one.',
   query: z.strictObject({
@@ -115,10 +114,7 @@ async function listed(runelog: Pick<Runelog, 'row' | 'rows'>, filter: Filter, { 
   const rows = await mergedRows(runelog, listings, tagsOf(filter), page)
   const shown = rows.slice(0, limit)
   const found = await Promise.all(shown.map(({ key }) => runelog.row(summaries, sessionOfListing(key))))
-  return {
-    found: found.filter((row) => row !== undefined),
-    next: rows.length > limit ? shown.at(-1) : undefined,
-  }
+  return { found: found.filter((row) => row !== undefined), next: rows.length > limit ? shown.at(-1) : undefined }
 }
 
 function tagsOf({ state, status, agent }: Filter): readonly string[] {
@@ -182,14 +178,13 @@ async function searched(
 export const getSession = defineLook({
   name: 'get_session',
   route: 'GET /api/sessions/{session_id}',
-  scope: 'read',
   summary: 'What a session is doing, what it waits for, and every machine in it that is not over.',
   returns: sessionShape,
   async look(backend, { params: { session_id } }) {
     const { state, lines } = await backend.views.of(session_id)
     const row = (await backend.runelog.row(summaries, session_id))?.value
     if (row === undefined) throw faults.not_found({ what: 'session', id: session_id })
-    const left = isRunning(row) ? (await leftBehind(backend, (id) => id === session_id)).get(session_id) : undefined
+    const left = isRunning(row) ? await leftIn(backend, session_id) : undefined
     const card = sessionCard(row, { state, lines, left }, backend.now())
     // The line says how long something has lasted, in whole units: the answer stays the same until one is full.
     return { revision: `${state.event_id}-${backend.sha256(card.current_line).slice(0, 16)}`, answer: () => card }

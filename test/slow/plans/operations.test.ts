@@ -5,8 +5,8 @@ import type { Json } from '../../../src/kernel/json.ts'
 import { operations } from '../../../src/surface/operations/all.ts'
 import { getOutput } from '../../../src/surface/operations/executions.ts'
 import { answer, getInteraction, listInbox } from '../../../src/surface/operations/inbox.ts'
-import { answerPlan, submitPlan } from '../../../src/surface/operations/plan-commands.ts'
 import {
+  answerPlan,
   getPlan,
   getPlanGraph,
   getPlanOutputs,
@@ -15,6 +15,7 @@ import {
   getPlanRules,
   getPlanTape,
   listPlans,
+  submitPlan,
   verifyPlan,
 } from '../../../src/surface/operations/plans.ts'
 import { createBackendWorld } from '../../support/backend.ts'

@@ -5,8 +5,8 @@ import type { CoordinationState } from '../../../machines/coordination.ts'
 import type { Client } from '../../../surface/client.ts'
 import { withoutUndefined } from '../../../surface/operation.ts'
 import { getOutput } from '../../../surface/operations/executions.ts'
-import { answerPlan } from '../../../surface/operations/plan-commands.ts'
 import {
+  answerPlan,
   getPlan,
   getPlanOutputs,
   getPlanReviewPack,
