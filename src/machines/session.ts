@@ -1,4 +1,4 @@
-import { defineMachine, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+import { defineMachine, type StateOf } from '../kernel/machine.ts'
 
 /** Specification 002, Session (there: conversation). */
 export const sessionMachine = defineMachine({
@@ -59,5 +59,3 @@ export const sessionMachine = defineMachine({
 
 /** A state of a session. */
 export type SessionState = StateOf<typeof sessionMachine>
-/** A trigger of a session. */
-export type SessionTrigger = TriggerOf<typeof sessionMachine>

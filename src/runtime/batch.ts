@@ -81,22 +81,17 @@ export const subject = {
   }),
 }
 
-/** The kind of rune that brings a subject of a machine into being. */
 type OpeningKind<N extends MachineName> = Extract<Named<N>['opens'], Kind>
 
-/** The kinds of rune that record a trigger. */
 type KindOn<N extends MachineName, T> = Extract<Exclude<EdgeOn<Named<N>, T>, { readonly carried: true }>['rune'], Kind>
 
-/** What is recorded: who did it, and what it says. */
 interface Entry<K extends Kind> {
   readonly actor: Actor
   readonly payload: Payload<K>
   readonly visibility?: Visibility
 }
 
-/** A subject in the hands of an actor. */
 interface Handle<N extends MachineName> {
-  /** Brings the subject into being, with the rune that its machine declares for that. */
   open(payload: Payload<OpeningKind<N>>, visibility?: Visibility): void
   /**
    * Moves the subject. Kind and payload follow from machine and trigger. The guards of the edge are evaluated over the
@@ -111,19 +106,14 @@ interface Handle<N extends MachineName> {
   decide<const T extends TriggerOf<Named<N>>>(trigger: T, payload: unknown, ...facts: GivenFacts<N, T>): Decision
 }
 
-/**
- * The runes of one append, in the making. This is the one place that writes a status: every move asks `transition()`,
- * from the state the subject has in the log or gets earlier in the same batch.
- */
+/** The runes of one append, in the making. The one place that writes a status: every move asks `transition()`. */
 export interface Batch {
   on<N extends MachineName>(subject: Subject<N>, actor: Actor): Handle<N>
-  /** Records a fact that moves nothing. */
   record<K extends Kind>(kind: K, entry: Entry<K>, about?: Concerns): void
   /** The batch depends on the state of this subject without moving it: the subject must not have moved at the commit. */
   restOn(subject_id: string): void
   /** The state a subject has after what is in the batch so far. */
   stateOf(subject_id: string): string | undefined
-  /** The folded session that the batch is decided on. */
   readonly state: SessionState
   /** The time that all runes of the batch get. */
   readonly at: number

@@ -76,10 +76,7 @@ export function change<A>(engine: Engine, session_id: string, write: (batch: Bat
   })
 }
 
-/**
- * For a worker whose append was refused with `stale_write`: brings its session up to date, so that the step can be
- * repeated. Every other error is thrown again.
- */
+/** Brings the session of a worker whose append lost a race up to date. Every other error is thrown again. */
 export async function afterLostRace({ sessions }: Engine, state: SessionState, error: unknown): Promise<void> {
   if (!isFault(error, 'stale_write')) throw error
   await sessions.refresh(state)

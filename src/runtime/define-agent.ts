@@ -52,10 +52,7 @@ export function agent(given: Given): Agent {
   return checkedAgent(given, String(given?.role), '')
 }
 
-/**
- * Fills in what was not said and refuses what does not fit, with the path of
- * the field: `path` is where the agent stands, such as `agents.support.`.
- */
+/** Fills in defaults and refuses what does not fit, with the path of the field: `path` is such as `agents.support.`. */
 export function checkedAgent(written: Given | undefined, name: string, path: string): Agent {
   const given: Given = Object(typeof written === 'object' ? written : {})
   const defined: Agent = {
@@ -142,7 +139,6 @@ function problemWith(agent: Agent): Problem | undefined {
 
 const isCount = (value: number) => Number.isSafeInteger(value) && value >= 1
 
-/** What is wrong with what an agent was given as its model, if anything, and what to pass instead. */
 function problemWithModel(model: unknown): string | undefined {
   if (typeof model === 'string')
     return `Its model is the text ${JSON.stringify(model)}, but a model is an object: ${importFor(model)}. For a first try without a provider: import { scriptedModel } from 'statewright/testing'.`
@@ -161,7 +157,6 @@ function problemWithModel(model: unknown): string | undefined {
 
 const spoken: ReadonlySet<unknown> = new Set(['v3', 'v4'])
 
-/** How the model that a name most likely means is imported. */
 function importFor(name: string): string {
   const [maker, ...rest] = name.split('/')
   const model = JSON.stringify(rest.length > 0 ? rest.join('/') : name)

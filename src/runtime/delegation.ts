@@ -4,10 +4,10 @@ import { hashedId } from '../kernel/digest.ts'
 import { isTerminal } from '../kernel/machine.ts'
 import { runMachine } from '../machines/run.ts'
 import type { RunView, SessionState } from '../observation/session-state.ts'
-import { createBatch, subject } from './batch.ts'
+import { subject } from './batch.ts'
 import { stop } from './commands/session.ts'
 import { openRun, prepareAgent, spawn } from './commands/submit.ts'
-import { attempt } from './decide-and-append.ts'
+import { change } from './decide-and-append.ts'
 import type { Engine, Settings } from './engine.ts'
 import { ended } from './once.ts'
 import { tool } from './tools/define-tool.ts'
@@ -16,10 +16,7 @@ import type { Tool, ToolContext } from './tools/tool.ts'
 /** A delegated task may take days, if its agent waits for a person. */
 const patience_ms = 2 ** 31 - 1
 
-/**
- * The tool through which an agent hands a task to another one. It is idempotent: the id of the child's run follows from
- * the id of the call, so that doing it again after a crash finds the child where it is.
- */
+/** The tool that hands a task to another agent. The id of the child follows from the call: a repetition finds it. */
 export function delegateTool(name: string, engineOf: () => Engine): Tool {
   return tool({
     name: `delegate.${name}`,
@@ -38,19 +35,20 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
   const child = hashedId('run', ['delegated', callId], engine.sha256)
   const problem = await prepareAgent(engine, name)
   await oneByOne(engine.delegating, sessionId, () =>
-    attempt(engine, sessionId, (state) => {
+    change(engine, sessionId, (batch) => {
+      const { state } = batch
       const parent = state.runs.get(context.runId)
       // Setting up the agent may take so long that its parent no longer waits. A task that is begun then would have no parent.
       if (parent === undefined || state.calls.get(callId)?.contract !== 'running')
         throw new Error('The run that gave the task is over, so the task was not begun.')
-      if (state.runs.has(child)) return { answer: () => undefined }
+      if (state.runs.has(child)) return
       const refused = delegationProblem(state, parent, engine.settings)
       if (refused !== undefined) throw Object.assign(new Error(refused), { error_kind: 'delegation_refused' })
-      const batch = createBatch(state, engine.clock.now())
       const agent_id = spawn(engine, batch, { name, parent_id: parent.agent_id, problem })
       // A cancel of any run above that is recorded first refuses this one.
-      const read = [context.executionId, context.runId, ...ancestorsOf(state, parent).map(({ run_id }) => run_id)]
-      if (problem !== undefined) return { batch, read, answer: () => undefined }
+      for (const { run_id } of [parent, ...ancestorsOf(state, parent)]) batch.restOn(run_id)
+      batch.restOn(context.executionId)
+      if (problem !== undefined) return
       const { mode, strict: interactive_require_user_reply, allowed_tools, visibility } = parent
       const submission = { agent: name, input: task, mode, interactive_require_user_reply }
       // A plan that binds the parent binds each agent that gets a part of its task.
@@ -59,7 +57,6 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
         allowed_tools,
         visibility,
       })
-      return { batch, read, answer: () => undefined }
     }),
   )
   if (problem !== undefined) throw faults.agent_unfit({ agent: name, problem })
@@ -89,10 +86,7 @@ function oneByOne<A>(lines: Map<string, Promise<unknown>>, line: string, work: (
   return mine
 }
 
-/**
- * Withdraws the tasks of a session whose giver is over, however it ended:
- * no run waits for their results, and nothing else dismisses their agents.
- */
+/** Withdraws the tasks of a session whose giver is over, and dismisses their agents. */
 export async function withdrawOrphans(engine: Engine, session_id: string): Promise<void> {
   const state = await engine.sessions.load(session_id)
   for (const run of [...state.openRuns.values()]) {
@@ -107,10 +101,7 @@ export async function withdrawOrphans(engine: Engine, session_id: string): Promi
   }
 }
 
-/**
- * Stops every task below a run that was asked to stop. That request is on record, so no further task is begun below
- * it: one look finds all of them. An interrupted run would otherwise wait for its tasks, perhaps for days.
- */
+/** Stops every task below a run that was asked to stop. Its request is on record, so no further task begins. */
 export async function stopTasks(engine: Engine, session_id: string, run_id: string, how: Stop): Promise<void> {
   const state = await engine.sessions.load(session_id)
   const below = [...state.openRuns.values()].filter((run) =>
@@ -127,14 +118,12 @@ interface Stop {
   readonly reason: string
 }
 
-async function dismiss(engine: Engine, session_id: string, agent_id: string) {
-  await attempt(engine, session_id, (state) => {
-    if (state.subjects.get(agent_id)?.state !== 'idle') return { answer: () => undefined }
-    const batch = createBatch(state, engine.clock.now())
-    const stats = { ...state.agents.get(agent_id)?.used }
+function dismiss(engine: Engine, session_id: string, agent_id: string): Promise<void> {
+  return change(engine, session_id, (batch) => {
+    if (batch.stateOf(agent_id) !== 'idle') return
+    const stats = { ...batch.state.agents.get(agent_id)?.used }
     const payload = { agent_id, reason: 'its task is over', stats: stats as Record<string, number> }
     batch.on(subject.agent(agent_id), 'graph_runner').move('kill', payload, { is_forced: false })
-    return { batch, answer: () => undefined }
   })
 }
 
@@ -155,7 +144,6 @@ export function isStoppedAbove(state: SessionState, run: RunView): boolean {
   return ancestorsOf(state, run).some((above) => above.cancel !== null || isTerminal(runMachine, above.status))
 }
 
-/** Why this run may hand on no further task now; undefined if it may. */
 function delegationProblem(state: SessionState, run: RunView, limits: DelegationLimits): string | undefined {
   if (run.cancel !== null || isStoppedAbove(state, run)) return 'The task was not begun: its giver was asked to stop.'
   const { maxDelegationDepth, maxOpenDelegations, maxDelegations } = limits

@@ -45,11 +45,9 @@ export interface Engine {
   readonly preserving: Preserving
   /** Resolves when no worker of this process holds a run of the session. */
   readonly released: (session_id: string) => Promise<void>
-  /** Tells the dispatcher that a run may be taken. */
   readonly wake: (session_id: string, run_id: string) => void
   /** Gives the worker's place to others while a run only waits. Returns the way to take it back. */
   readonly lendSlot: (run_id: string) => () => void
-  /** Tells the dispatcher that an interaction has a deadline. */
   readonly deadline: (interaction_id: string, session_id: string, at: number) => void
   /** Keeps an output that is too long for the model, and says where. */
   readonly keepWhole: KeepWhole
@@ -66,14 +64,9 @@ export interface Engine {
 export interface Preserving {
   /** This process has recovered the store. What has waited since before is due. */
   begin(now: number): void
-  /** A run of this process begins to wait. */
   parked(run_id: string): void
-  /** A run was taken: it does not wait any more. */
   taken(run_id: string): void
-  /**
-   * A command is about to touch a session: what is due in it is recorded first. Commands that come at once wait for the
-   * same recovery. If it fails, each of them is refused, and the next one tries again.
-   */
+  /** Before a command touches a session: records what is due in it. If that fails, the command is refused. */
   touch(state: SessionState): Promise<void>
 }
 
@@ -125,10 +118,7 @@ export function definitionOf(engine: Engine, state: SessionState, agent_id: stri
 export interface Autonomy {
   /** Holds the answers to a pack of questions against the questions. What comes back is what is recorded. */
   checkPack(request: Json, reply: Json): { readonly reply: Json } | { readonly problems: readonly Problem[] }
-  /**
-   * Something in this session was answered, or was left in the middle of its work. Resolves when it is at rest. False:
-   * this process leaves before that, and others have to take it up.
-   */
+  /** Something of theirs was answered or left in the middle. False: this process leaves before they are at rest. */
   takeUp(session_id: string): Promise<boolean>
   /** The session is being closed: its plans and goals come to an end before the log is sealed. */
   end(session_id: string, reason: string): Promise<void>

@@ -14,7 +14,6 @@ export type Named<N extends Any['name']> = Extract<Any, { readonly name: N }>
 interface Situation {
   readonly state: SessionState
   readonly stateOf: (subject_id: string) => string | undefined
-  /** The runes of the batch so far. */
   readonly runes: readonly Draft[]
   readonly id: string
   readonly about: Concerns

@@ -56,10 +56,7 @@ interface Hearing {
   readonly redactor: Redactor
 }
 
-/**
- * The same signal, whose listeners may throw. Node ends the process when a listener of a signal throws, and tools,
- * probes and models may listen to ours: what a listener throws is a warning about `subject`, and the abort goes on.
- */
+/** The same signal, whose listeners may throw, which would end the process: that is a warning about `subject`. */
 export function guardListeners(signal: AbortSignal, { warn, redactor }: Hearing, subject: object): AbortSignal {
   const tell = (thrown: unknown) => {
     const error = readThrown(thrown, redactor.redact).message

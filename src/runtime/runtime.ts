@@ -67,10 +67,7 @@ interface RuntimeConfig {
 /** The runtime as its surfaces see it. */
 export type Runtime = ReturnType<typeof createRuntime>
 
-/**
- * The whole runtime on one store. Nothing runs before `start`, which recovers what the last process left behind. What its
- * commands promise stands in `surface/library.ts`, where they are grouped.
- */
+/** The whole runtime on one store. Nothing runs before `start`. `surface/library.ts` says what its commands promise. */
 export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
   const { runelog, clock, timers } = ports
   const held = new Map<string, Hold>()
@@ -164,7 +161,6 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
 
   const sessionOf = async (machine: 'run' | 'agent', id: string) => (await subjectOf(runelog, machine, id)).session_id
 
-  /** No worker of this process holds a run of the session any more. */
   async function released(session_id: string) {
     const holds = () => [...held.values()].filter((hold) => hold.state.session_id === session_id)
     for (let left = holds(); left.length > 0; left = holds()) {

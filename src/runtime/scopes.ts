@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Fault } from '../faults/fault.ts'
 
-/** A request with an idempotency key that is being carried out. */
 interface Pending {
   readonly request_id: string
   /** An append that records it is under way or done. */
@@ -40,12 +39,8 @@ export function named(request_id: string | undefined): { readonly request_id?: s
   return request_id === undefined ? {} : { request_id }
 }
 
-/**
- * A call whose tool is at work, or left something behind. What the tool starts (timers, sockets, promises) runs in its
- * scope: an error there that no code catches is its doing.
- */
+/** A call whose tool is at work or left timers, sockets or promises behind: what they throw uncaught is its doing. */
 export interface Culprit {
-  /** The ids and the name to call it by. */
   readonly about: Readonly<Record<'tool' | 'call_id' | 'run_id' | 'session_id', string>>
   /** What was thrown, with its stack and without registered secrets. */
   describe(thrown: unknown): string

@@ -33,10 +33,7 @@ export function together(...parts: readonly Scripted[]): Scripted {
   return { text: parts.map((part) => part.text).join(''), calls: parts.flatMap((part) => part.calls) }
 }
 
-/**
- * The stream breaks. In a list it breaks again at each try, since a broken answer does not count as one; to play a
- * failure that passes, use a function that looks at the dialogue.
- */
+/** The stream breaks, in a list at each try. For a failure that passes, use a function that looks at the dialogue. */
 export function breakOff(
   message: string,
   options: { readonly errorType?: string; readonly retryable?: boolean; readonly text?: string } = {},
@@ -144,10 +141,7 @@ function cut(text: string, pieces: number): string[] {
   return Array.from({ length: Math.ceil(text.length / size) }, (_, i) => text.slice(i * size, (i + 1) * size))
 }
 
-/**
- * Counts the answers in a dialogue that grows, without starting over each time: each answer remembers its number for as
- * long as it stands in the same place. Forgetting all of it would change nothing but the time it takes.
- */
+/** Counts the answers of a dialogue that grows, without starting over: each answer remembers its number. */
 function createAnswerCount(): (messages: readonly Message[]) => number {
   const known = new WeakMap<Message, { readonly index: number; readonly count: number }>()
   return (messages) => {

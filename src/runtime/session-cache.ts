@@ -15,7 +15,6 @@ export interface Sessions {
   load(session_id: string): Promise<SessionState>
   /** Records a batch and folds it in. Recorded runes are on disk, and in the fold, when the promise resolves. */
   commit(state: SessionState, batch: Batch, terms: Pick<Append, 'expect' | 'fence'>): Promise<Recorded | Refused>
-  /** Folds in what others recorded. */
   refresh(state: SessionState): Promise<void>
   /** Folds the session again when it is needed next: something in it was redacted. */
   forget(session_id: string): void
@@ -29,9 +28,7 @@ const kept = 2_000
 /** How many runes a session grows by between two saves of the fold cache. */
 const saveEvery = 4_000
 
-/**
- * Folded sessions, kept at hand. `exclusive`: no other process writes to the store, so a fold stays current by itself.
- */
+/** Folded sessions, kept at hand. `exclusive`: no other process writes to the store, so a fold stays current. */
 export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: FoldCache = noFoldCache): Sessions {
   const states = new Map<string, SessionState>()
   const loading = new Map<string, Promise<SessionState>>()
@@ -60,10 +57,7 @@ export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: 
     }
   })
 
-  /**
-   * One read at a time for each fold. Those who ask meanwhile share the next read, which begins after they asked;
-   * otherwise each of many listeners would read again for every change, and tell all the others.
-   */
+  /** One read at a time for each fold. Those who ask meanwhile share the next read, which begins after they asked. */
   const reading = new WeakMap<SessionState, { readonly now: Promise<void>; next?: Promise<void> }>()
   function refresh(state: SessionState): Promise<void> {
     const underWay = reading.get(state)
@@ -242,10 +236,7 @@ function requested(runes: readonly Draft[], request_id: string | undefined): rea
   return first === undefined || request_id === undefined ? runes : [{ ...first, request_id }, ...rest]
 }
 
-/**
- * A folded session, kept so that a long one need not be folded from its first rune. It is only a cache: if it cannot be
- * read or does not fit the log, the runes are folded.
- */
+/** A folded session on disk. It is only a cache: if it cannot be read or does not fit the log, the runes are folded. */
 export interface FoldCache {
   /** Parts that are given replace those of the same name; `head` is written last. */
   save(session_id: string, parts: ReadonlyMap<string, string>): void

@@ -5,10 +5,7 @@ import { epochs, subjects } from '../runelog/models.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { Clock } from './ports.ts'
 
-/**
- * What a store offers beside its log when several processes work on it: leases
- * that others can see, and a queue that brings each of them what there is to do.
- */
+/** What a store that several processes share offers besides its log: leases, and a queue that brings work. */
 export interface SharedStore {
   readonly lease_ms: number
   /** The time that all processes on the store go by. */
@@ -22,7 +19,6 @@ export interface SharedStore {
 /** One process among those that share a store. */
 export interface Member {
   readonly leases: Leases
-  /** What is at work, seen by every process. */
   readonly atWork: AtWork
   /** Registers as a worker. `isFirst` says that no other one is alive. */
   join(worker: string): Promise<{ readonly isFirst: boolean }>
@@ -50,33 +46,21 @@ export interface AbandonedRun {
 
 /** A task that fails is brought again later, here or elsewhere. */
 export interface Tasks {
-  /**
-   * A run may be there to be taken. Resolves when its place can be given to
-   * another one; with `elsewhere`, if this process lacks what it takes.
-   */
+  /** A run may be there to be taken. Resolves when its place is free; `elsewhere`: this process cannot take it. */
   run(session_id: string, run_id: string): Promise<'seen' | 'elsewhere'>
   /** A deadline is near or over. With `later`, this process leaves before it is. */
   deadline(session_id: string, interaction_id: string): Promise<'applied' | 'later'>
-  /**
-   * Something that held runs back in a session is gone. Answers with the runs that may be taken now; with `elsewhere`,
-   * if this process leaves in the middle.
-   */
+  /** Answers with the runs of the session that may be taken now; `elsewhere`: this process leaves in the middle. */
   session(session_id: string): Promise<readonly string[] | 'elsewhere'>
   /** A run is running, and no worker holds it. */
   abandoned(run: AbandonedRun): Promise<void>
 }
 
-/**
- * Who holds which run, and until when. A lease alone proves nothing: the epoch in every append decides. It only says
- * when to stop trying, and when someone else may begin.
- */
+/** Who holds which run, and until when. It only says when to stop trying: the epoch in every append decides. */
 export interface Leases {
   /** Asked right before a run is taken: the moment from which its lease counts. */
   instant(): Instant
-  /**
-   * Begins to hold a run under an epoch; the lease is kept alive until it is released. `since` is from before the run
-   * was taken: a process that slept meanwhile must not believe that it has all the time left.
-   */
+  /** The lease is kept alive until it is released. `since` is from before the run was taken: a process may sleep. */
   hold(run_id: string, epoch: number, since: Instant): Lease
 }
 
@@ -95,10 +79,7 @@ export interface Lease {
   release(): void
 }
 
-/**
- * One process owns the store: it holds what it holds for as long as it lives,
- * and when it dies the next one knows that all leases died with it.
- */
+/** One process owns the store: its leases last as long as it lives. */
 export function leasesOfOneProcess(): Leases {
   return {
     instant: () => ({ monotonic: 0, now: 0 }),
@@ -113,10 +94,7 @@ export function leasesOfOneProcess(): Leases {
  * the same, since any of them may be told that the action did not happen.
  */
 export interface AtWork {
-  /**
-   * Records that a tool is about to be called, right before it is. False: the
-   * lease of the run is over, and the tool must not be called.
-   */
+  /** Records that a tool is about to be called. False: the lease of the run is over, and it must not be called. */
   begin(effect: Effect): Promise<boolean>
   /** The tool has returned. A tool that was not called ends as `threw`. */
   end(execution_id: string, end: EffectEnd): void
@@ -169,10 +147,7 @@ export function atWorkHere(): AtWork {
   }
 }
 
-/**
- * Whole outputs that were too long for the model and the log. They are named by
- * their content, so that keeping one twice keeps it once.
- */
+/** Outputs that were too long for the model and the log, named by their content. */
 export interface Blobs {
   /** Resolves once the text is safe; the reference goes into a rune after that. */
   keep(text: string): Promise<string>

@@ -147,10 +147,7 @@ function written(body: unknown): string {
 const textIn = ({ buffer, byteOffset, byteLength }: ArrayBufferView) =>
   new TextDecoder().decode(new Uint8Array(buffer, byteOffset, Math.min(byteLength, most + 1)))
 
-/**
- * The first values. The rest is left out: a list may hold itself many times over, or have billions of items. A text
- * that is cut here ends beyond `most`, where the whole is cut, too.
- */
+/** The first values. The rest is left out: a list may hold itself many times over, or have billions of items. */
 function beginningOf(value: unknown, left: { values: number; characters: number }): unknown {
   left.values -= 1
   if (typeof value === 'string') {
@@ -204,10 +201,7 @@ function read<T>(from: () => T): T | undefined {
 /** How much of a text is quoted. */
 const quoted = 60
 
-/**
- * Names a value within a sentence, such as `undefined`, `"maybe"` or `an object`. Never throws, whatever the value is.
- * `clean` takes secrets out of a text before it is cut.
- */
+/** Names a value within a sentence, such as `undefined`, `"maybe"` or `an object`. Never throws. */
 export function sayValue(value: unknown, clean: Clean = asItIs): string {
   if (typeof value === 'string') {
     const shown = beginning(value, clean, quoted)

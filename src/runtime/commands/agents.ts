@@ -1,7 +1,7 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { SessionState } from '../../observation/session-state.ts'
-import { type Batch, createBatch, subject } from '../batch.ts'
-import { attempt } from '../decide-and-append.ts'
+import { type Batch, subject } from '../batch.ts'
+import { change } from '../decide-and-append.ts'
 import type { Engine } from '../engine.ts'
 import type { BudgetOptions, RecordOf } from '../options.ts'
 import { failOrphans } from '../recovery/recover.ts'
@@ -24,12 +24,14 @@ export async function spawnAgent(
   { parent_id, budget }: RecordOf<Spawn> = {},
 ): Promise<{ readonly agent_id: string }> {
   const problem = await prepareAgent(engine, name)
-  const agent_id = await attempt(engine, session_id, (state) => {
-    refuseOver(state)
-    if (parent_id !== undefined) standing(state, parent_id)
-    const batch = createBatch(state, engine.clock.now())
-    const spawned = spawn(engine, batch, { name, parent_id: parent_id ?? null, budget, problem })
-    return { batch, read: [session_id, ...(parent_id === undefined ? [] : [parent_id])], answer: () => spawned }
+  const agent_id = await change(engine, session_id, (batch) => {
+    refuseOver(batch.state)
+    batch.restOn(session_id)
+    if (parent_id !== undefined) {
+      refuseAbsent(batch.state, parent_id)
+      batch.restOn(parent_id)
+    }
+    return spawn(engine, batch, { name, parent_id: parent_id ?? null, budget, problem })
   })
   if (problem !== undefined) throw faults.agent_unfit({ agent: name, problem })
   return { agent_id }
@@ -46,16 +48,16 @@ export async function killAgent(
   agent_id: string,
   { reason = 'killed by request', force = false } = {},
 ): Promise<void> {
-  const { family, runs } = await attempt(engine, session_id, (state) => {
-    standing(state, agent_id)
-    const batch = createBatch(state, engine.clock.now())
-    const family = familyOf(state, agent_id).filter((id) => stateOf(state, id) !== 'terminated')
+  const { family, runs } = await change(engine, session_id, (batch) => {
+    const { state } = batch
+    refuseAbsent(state, agent_id)
+    const family = familyOf(state, agent_id).filter((id) => batch.stateOf(id) !== 'terminated')
     const runs = [...state.openRuns.values()].filter((run) => family.includes(run.agent_id))
     for (const id of family)
       end(engine, batch, id, { trigger: id === agent_id ? 'kill' : 'parent_closed', reason, force })
-    return { batch, answer: () => ({ family, runs: runs.map(({ run_id }) => run_id) }) }
+    return { family, runs }
   })
-  for (const run_id of runs) engine.wake(session_id, run_id)
+  for (const { run_id } of runs) engine.wake(session_id, run_id)
   for (const id of family) await failOrphans(engine, session_id, id)
 }
 
@@ -85,12 +87,8 @@ function familyOf(state: SessionState, agent_id: string): readonly string[] {
   return [agent_id, ...own.flatMap((agent) => familyOf(state, agent.agent_id))]
 }
 
-function standing(state: SessionState, agent_id: string) {
-  if (!state.agents.has(agent_id)) throw faults.not_found({ what: 'agent', id: agent_id })
-  const at = stateOf(state, agent_id)
+function refuseAbsent({ agents, subjects }: SessionState, agent_id: string) {
+  if (!agents.has(agent_id)) throw faults.not_found({ what: 'agent', id: agent_id })
+  const at = subjects.get(agent_id)?.state
   if (at !== 'idle' && at !== 'running_turn') throw faults.agent_over({ agent_id, state: at ?? 'unknown' })
-}
-
-function stateOf(state: SessionState, agent_id: string): string | undefined {
-  return state.subjects.get(agent_id)?.state
 }

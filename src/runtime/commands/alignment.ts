@@ -20,14 +20,9 @@ export interface Alignment {
   readonly refusal?: Fault
 }
 
-/** What no call asked has no contract to look at. */
 const nothing: Alignment = { snapshot: null, is_aligned: true }
 
-/**
- * Looks at the contract of a question before the question is closed (OB-08). A contract that does not wait is refused.
- * Another number of waiting contracts than expected (OB-09) is logged, recorded in the batch, and stops nothing.
- * `expected` is what a checkpoint expects; without it, the contracts whose question is open.
- */
+/** Looks at the contract of a question before it closes (OB-08). A wrong number of waiting ones (OB-09) is recorded. */
 export async function align(
   engine: Engine,
   state: SessionState,

@@ -13,8 +13,8 @@ import { jsonObject, jsonValue } from '../../runes/json-value.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { ExecutionSnapshot } from '../../wire/contract.ts'
-import { type Batch, createBatch, subject } from '../batch.ts'
-import { attempt, type Decision } from '../decide-and-append.ts'
+import { type Batch, subject } from '../batch.ts'
+import { change } from '../decide-and-append.ts'
 import { checkAnswer, readEcsRequest } from '../ecs/request.ts'
 import type { Engine } from '../engine.ts'
 import type { OptionsOf, RecordOf } from '../options.ts'
@@ -60,7 +60,7 @@ export async function reply(
   // A plan may wait in a store without a process, where no timer says that its time is over.
   const asked = (await engine.sessions.load(session_id)).interactions.get(interaction_id)
   if (asked?.opened.interaction_kind === 'question_pack') await expire(engine, session_id, interaction_id)
-  const answered = await attempt(engine, session_id, (state) => decide(engine, state, interaction_id, given))
+  const answered = await change(engine, session_id, (batch) => decide(engine, batch, interaction_id, given))
   if (answered.run_id !== null) engine.wake(session_id, answered.run_id)
   else takeUp(engine, session_id)
   return answered
@@ -68,10 +68,11 @@ export async function reply(
 
 async function decide(
   engine: Engine,
-  state: SessionState,
+  batch: Batch,
   interaction_id: string,
   given: RecordOf<Reply>,
-): Promise<Decision<RecordOf<Replied>>> {
+): Promise<RecordOf<Replied>> {
+  const { state } = batch
   // It may be open in the log and not be known here yet.
   if (!state.interactions.has(interaction_id)) await engine.sessions.refresh(state)
   const question = state.interactions.get(interaction_id)
@@ -84,8 +85,6 @@ async function decide(
   const problem = digestProblem(question, checked.reply, call?.irreversible === true)
   if (problem !== undefined) throw faults.reply_unfit({ interaction_id, problems: [{ pointer: '/digest', problem }] })
 
-  const at = engine.clock.now()
-  const batch = createBatch(state, at)
   const { refusal, ...aligned } = await align(engine, state, batch, { question, expected: given.expected_waiting })
   if (refusal !== undefined) throw refusal
   const payload = {
@@ -100,20 +99,11 @@ async function decide(
 
   if (run?.status === 'waiting_user') batch.on(subject.run(run), 'human').move('interaction.reply.accepted', {})
   else if (run !== undefined && isTerminal(runMachine, run.status)) settleLate(batch, question, call, payload)
-  const answer = {
-    interaction_id,
-    session_id: state.session_id,
-    run_id: question.run_id,
-    is_repeated: false,
-    ...aligned,
-  }
-  return { batch, read: run === undefined ? [] : [run.run_id], answer: () => answer }
+  if (run !== undefined) batch.restOn(run.run_id)
+  return { interaction_id, session_id: state.session_id, run_id: question.run_id, is_repeated: false, ...aligned }
 }
 
-/**
- * An approval covers what its digest stands for. What cannot be undone is approved only by someone who has seen it, and
- * so can name the digest. The right digest is never part of a refusal: it would let anyone approve unseen.
- */
+/** What cannot be undone is approved only with its digest. No refusal names it: one could approve unseen. */
 function digestProblem({ opened }: InteractionView, given: Json, isIrreversible: boolean): string | undefined {
   if (opened.interaction_kind !== 'approval') return undefined
   const { decision, digest } = given as { decision: 'approve' | 'deny'; digest?: string }
@@ -165,7 +155,7 @@ async function closed(
   state: SessionState,
   interaction_id: string,
   given: RecordOf<Reply>,
-): Promise<Decision<RecordOf<Replied>>> {
+): Promise<RecordOf<Replied>> {
   const runes = await runesOf(engine.runelog, interaction_id)
   const ended = runes.find((rune) => rune.kind !== 'interaction.opened')
   if (ended?.kind === 'interaction.answered') {
@@ -174,9 +164,9 @@ async function closed(
       if (!isSame(engine, runes[0], first, given.reply))
         throw faults.key_reused({ idempotency_key, what: `the reply to ${interaction_id}` })
       const run_id = ended.run_id ?? null
-      const repeated = { interaction_id, session_id: state.session_id, run_id, is_repeated: true }
+      const { session_id } = state
       // It was looked at when it was accepted.
-      return { answer: () => ({ ...repeated, snapshot: null, is_aligned: true }) }
+      return { interaction_id, session_id, run_id, is_repeated: true, snapshot: null, is_aligned: true }
     }
     throw faults.interaction_closed({ interaction_id, state: 'answered', by: replied_by })
   }
@@ -225,10 +215,7 @@ export type ReplyKind = keyof typeof replyShapes
 
 type Checked = { readonly reply: Json } | { readonly problems: readonly Problem[] }
 
-/**
- * Holds a reply against the kind of interaction and what was asked. What comes
- * back is what is recorded: for a form, the data with its defaults filled in.
- */
+/** Checks a reply against its question. What comes back is recorded: for a form, the data with its defaults. */
 export function checkReply(kind: ReplyKind, request: Json, reply: unknown): Checked {
   const parsed = replyShapes[kind].safeParse(reply)
   if (!parsed.success) return { problems: shapeProblems(parsed.error) }
@@ -256,10 +243,7 @@ export interface Resumed extends Replied {
   readonly snapshot: ExecutionSnapshot
 }
 
-/**
- * Resumes one contract with what a person answered: it is the reply to the
- * question that the contract waits for, addressed by the contract.
- */
+/** Resumes a contract: the reply to the question that the contract waits for, addressed by the contract. */
 export async function resume(engine: Engine, execution_id: string, given: RecordOf<Reply>): Promise<RecordOf<Resumed>> {
   const { session_id } = await subjectOf(engine.runelog, 'contract', execution_id)
   const state = await engine.sessions.load(session_id)
@@ -269,10 +253,7 @@ export async function resume(engine: Engine, execution_id: string, given: Record
   return { ...replied, snapshot: replied.snapshot ?? (await look(engine, execution_id)) }
 }
 
-/**
- * A person wants an irreversible action done once more although it was done. The next call for the same action gets a
- * key of its own, in any session if the scope of its key is global; the one after that is refused again.
- */
+/** Lets an irreversible action that was done be done once more: the next call for it gets a key of its own. */
 export async function allowAgain(engine: Engine, execution_id: string, allowed_by: string): Promise<void> {
   const { session_id } = await subjectOf(engine.runelog, 'contract', execution_id)
   const history = contractHistories(await runesOf(engine.runelog, execution_id)).get(execution_id)
@@ -282,10 +263,8 @@ export async function allowAgain(engine: Engine, execution_id: string, allowed_b
   if (!irreversible || idempotency_key === null || status !== 'completed')
     throw faults.not_repeatable({ execution_id, status, irreversible })
   const salted_key = saltedKey(idempotency_key, engine.ids.next('again'), engine.sha256)
-  await attempt(engine, session_id, (state) => {
-    const batch = createBatch(state, engine.clock.now())
-    const payload = { idempotency_key, salted_key, allowed_by }
-    batch.record('contract.repeat_allowed', { actor: 'human', payload }, { execution_id })
-    return { batch, answer: () => undefined }
-  })
+  const payload = { idempotency_key, salted_key, allowed_by }
+  await change(engine, session_id, (batch) =>
+    batch.record('contract.repeat_allowed', { actor: 'human', payload }, { execution_id }),
+  )
 }

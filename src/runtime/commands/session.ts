@@ -21,10 +21,7 @@ export interface Stopped {
   readonly accepted: boolean
 }
 
-/**
- * Stops a run. One that no worker holds is stopped here; for one that a worker holds the request is recorded, and that
- * worker obeys it, or the next one.
- */
+/** Stops a run that no worker holds. For one that a worker holds the request is recorded, and a worker obeys it. */
 export function stop(
   engine: Engine,
   { session_id, run_id }: { readonly session_id: string; readonly run_id: string },
@@ -65,10 +62,7 @@ export function runOf(state: SessionState, run_id: string): RunView {
   return run
 }
 
-/**
- * Cancels a run in this append, with its turn and its open calls. If a worker holds it, its epoch goes up, so that the
- * worker can record nothing more.
- */
+/** Cancels a run with its turn and its open calls. Its epoch goes up, so a worker that holds it is fenced. */
 export function cancelNow(engine: Engine, batch: Batch, run: RunView, why: Why) {
   const { reason, actor } = why
   if (run.turn_id !== null) {
@@ -191,10 +185,7 @@ export async function archive(engine: Engine, session_id: string): Promise<void>
   await engine.sessions.refresh(state)
 }
 
-/**
- * Resolves when the record says that no run of the session is held. Its worker may be in another process, or about to
- * learn that it has the run. A process that goes down does not wait for that.
- */
+/** Resolves when the record has no running run of the session, in any process, or when this process goes down. */
 async function atRest(engine: Engine, session_id: string): Promise<void> {
   const isHeld = ({ openRuns }: SessionState) => openRuns.values().some((run) => run.status === 'running')
   await once(engine.sessions, session_id, (state) => (engine.isStopping() || !isHeld(state) ? true : undefined))

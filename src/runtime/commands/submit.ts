@@ -77,7 +77,7 @@ export async function submit(engine: Engine, given: RecordOf<Submission>): Promi
     engine.wake(created.session_id, run_id)
     return { ...created, run_id }
   }
-  const preparing = createPreparing(engine, agent)
+  let prepared: Promise<string | undefined> | undefined
   let is_repeated = false
   const problem = await attempt(engine, session_id, async (state) => {
     // Its twin was faster.
@@ -85,7 +85,9 @@ export async function submit(engine: Engine, given: RecordOf<Submission>): Promi
     if (is_repeated) return { answer: () => undefined }
     refuseStopped(state)
     const known = agentFor(state, submission)
-    const unfit = known === undefined ? await preparing() : undefined
+    // However often this is decided again, the agent is set up once.
+    if (known === undefined) prepared ??= prepareAgent(engine, agent)
+    const unfit = known === undefined ? await prepared : undefined
     const batch = createBatch(state, engine.clock.now())
     const spawning = { name: agent, parent_id: null, problem: unfit, agent_id: nextId(engine, state, agent) }
     const agent_id = known ?? spawn(engine, batch, spawning)
@@ -145,15 +147,6 @@ function isSame(
   }: typeof recorded) =>
     canonicalJson({ agent, input, mode, interactive_require_user_reply, budget: (budget ?? null) as Json })
   return said(recorded) === said(given)
-}
-
-/** However often a command looks again, the agent is set up once. */
-function createPreparing(engine: Engine, name: string): () => Promise<string | undefined> {
-  let prepared: Promise<string | undefined> | undefined
-  return () => {
-    prepared ??= prepareAgent(engine, name)
-    return prepared
-  }
 }
 
 /** Refuses work for a session that has ended. */
@@ -224,10 +217,7 @@ function activate(batch: Batch, state: SessionState, agent_id: string) {
   batch.on(subject.session(state.session_id), 'graph_runner').move('first_message', payload)
 }
 
-/**
- * The agent that was named, or the one of that name in the session. One that is over is replaced; one that is there for
- * a single task of someone else, and leaves with it, is not given anything more.
- */
+/** The agent that was named, or one of that name that is not over and does not work for a task or a goal. */
 function agentFor(state: SessionState, { agent: name, agent_id: named }: RecordOf<Submission>): string | undefined {
   if (named !== undefined) {
     const at = state.subjects.get(named)?.state
@@ -251,7 +241,6 @@ function nextId(engine: Engine, state: SessionState, name: string): string {
   return hashedId('agt', [state.session_id, name, `${earlier}`], engine.sha256)
 }
 
-/** On whose behalf a run is submitted. */
 interface Behalf {
   readonly actor?: Actor
   /** The call that handed the task on, and its run. */
@@ -299,9 +288,7 @@ async function cleanInput({ redactor }: Engine, what: string, input: Json): Prom
 interface Spawning {
   readonly name: string
   readonly parent_id: string | null
-  /** Instead of the one that it is declared with. */
   readonly budget?: Budget | undefined
-  /** Instead of a new one, which cannot be guessed. */
   readonly agent_id?: string
   /** Why it cannot be set up; undefined if it is ready. */
   readonly problem?: string | undefined

@@ -12,10 +12,7 @@ import type { AbandonedRun, Member } from '../store.ts'
 import { readThrown } from '../thrown.ts'
 import { createDeadlines, createDispatcher, type Dispatch, type DispatchPorts } from './dispatcher.ts'
 
-/**
- * For a store that one process owns: runs wait in memory, deadlines in one heap. Both follow from the log, so that the
- * next process finds them there.
- */
+/** For a store that one process owns: runs and deadlines wait in memory. The next process finds them in the log. */
 export function dispatchHere({ engine: engineOf, limit, drive, clock, timers }: DispatchPorts): Dispatch {
   const dispatcher = createDispatcher(limit, work)
   const applying = createApplying()
@@ -68,10 +65,7 @@ export function dispatchHere({ engine: engineOf, limit, drive, clock, timers }: 
   }
 }
 
-/**
- * For a store that several processes share. Jobs are recorded together with the runes they follow from, so nothing has
- * to be told here; the store's queue brings each worker what it can take.
- */
+/** For a store that processes share: its queue brings jobs, recorded together with the runes they follow from. */
 export function dispatchShared(ports: Omit<DispatchPorts, 'clock' | 'timers'>, member: Member): Dispatch {
   const { engine: engineOf, limit, drive } = ports
   // The queue brings no more than `limit` at once; here only two holds of the same run are kept apart.
@@ -160,7 +154,6 @@ export function dispatchShared(ports: Omit<DispatchPorts, 'clock' | 'timers'>, m
   }
 }
 
-/** Deadlines that are being applied. */
 function createApplying() {
   const applying = new Set<Promise<unknown>>()
   const over = () => Promise.allSettled(applying)
@@ -180,7 +173,6 @@ function createApplying() {
   }
 }
 
-/** The dispatch of a process that works for one command. */
 interface DispatchAsked extends Dispatch {
   /** Recovers what is asked for, and works on it from now on. Refused if this process lacks its agent. */
   workOn(asked: Asked): Promise<void>

@@ -13,9 +13,7 @@ interface Dispatcher {
   wake(session_id: string, run_id: string): Promise<void>
   /** A run that only waits does not count; the returned function makes it count again. */
   lend(run_id: string): () => void
-  /** Takes nothing more, and resolves when everything under way has ended. */
   stop(): Promise<void>
-  /** Resolves when nothing is queued or under way. */
   idle(): Promise<void>
 }
 
@@ -38,7 +36,6 @@ export function createDispatcher(
   function pump() {
     for (const [run_id, entry] of queue) {
       if (busy.size - lent.size >= limit) break
-      // Woken again while it is worked on: it is looked at once more after that.
       if (busy.has(run_id)) continue
       queue.delete(run_id)
       busy.set(run_id, entry)
@@ -93,17 +90,12 @@ export function createDispatcher(
 
 /** Brings runs and deadlines to those who work on them. It only wakes: the log decides. */
 export interface Dispatch {
-  /** A run may be taken. */
   wake(session_id: string, run_id: string): void
-  /** An interaction has a deadline. */
   deadline(interaction_id: string, session_id: string, at: number): void
   /** Gives the place of a run that only waits to others. Returns the way to take it back. */
   lend(run_id: string): () => void
-  /** Resolves when nothing is worked on or waits for a worker, and no deadline is being applied. */
   idle(): Promise<void>
-  /** Recovers what was left behind, and begins to bring work. */
   start(): Promise<Recovered>
-  /** Brings nothing more, and resolves when everything under way has ended. */
   stop(): Promise<void>
 }
 
@@ -132,10 +124,7 @@ interface Due {
 /** A platform timer counts in 32 bits; a deadline that is further away is looked at again on the way. */
 const longest = 2 ** 31 - 1
 
-/**
- * Every deadline there is, in one heap with one timer. A waiting session costs
- * no timer of its own, and a deadline that was answered meanwhile does nothing.
- */
+/** Every deadline in one heap with one timer. One that was answered meanwhile does nothing. */
 export function createDeadlines(
   clock: Clock,
   timers: Timers,
@@ -213,7 +202,6 @@ export function createErasing() {
   const underWay = new Map<string, Promise<void>>()
 
   return {
-    /** Begins when nothing is being erased in the session. */
     async work<T>(session_id: string, run_id: string, work: () => Promise<T>): Promise<T> {
       for (let erased = underWay.get(session_id); erased !== undefined; erased = underWay.get(session_id)) await erased
       const runs = atWork.get(session_id) ?? new Set()

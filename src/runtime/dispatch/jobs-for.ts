@@ -2,10 +2,7 @@ import { isTerminal } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
 import type { Rune } from '../../runes/rune.ts'
 
-/**
- * What a queue is asked to do when runes are recorded. A job only wakes: it may come twice or too late, and the log
- * decides what there is to do. A job replaces one with the same key that has not begun.
- */
+/** A job only wakes: the log decides. It replaces one with the same key that has not begun. */
 export type Job =
   | { readonly task: 'run'; readonly key: string; readonly payload: { session_id: string; run_id: string } }
   | {
@@ -25,10 +22,7 @@ export interface Jobs {
   readonly remove: readonly string[]
 }
 
-/**
- * The jobs that follow from what one transaction records. They are written in that transaction, so that a run is never
- * queued without someone to be told, and nothing is announced that was not recorded.
- */
+/** The jobs that follow from what one transaction records. They are written in that transaction. */
 export function jobsFor(runes: readonly Rune[]): Jobs {
   const jobs = new Map<string, Job | undefined>()
   for (const rune of runes) {

@@ -85,7 +85,6 @@ function hasOptions({ type, options }: Field): boolean {
   )
 }
 
-/** Reads a bound in the unit of its field: a number, a day or a moment. */
 function boundOf(field: Field): (bound: number | string) => number | undefined {
   const count = (bound: number | string) => (typeof bound === 'number' ? bound : undefined)
   switch (field.type) {
@@ -112,10 +111,7 @@ interface EcsReply {
 
 type Data = Readonly<Record<string, Json>>
 
-/**
- * Holds an answer against the fields that were asked for. A field that was left out has its default; everything that is
- * wrong is named at once. A person who refuses need not fill in anything.
- */
+/** Checks an answer against the fields that were asked for, with defaults filled in. Names everything that is wrong. */
 export function checkAnswer(
   request: EcsRequest,
   reply: EcsReply,
@@ -143,10 +139,7 @@ export function checkAnswer(
   return problems.length === 0 ? { data } : { problems }
 }
 
-/**
- * What silence comes to: the defaults, if there is one for every field that is
- * required. A confirmation has none, since silence never approves.
- */
+/** What silence comes to: complete defaults. A confirmation has none, since silence never approves. */
 export function defaultsOf(request: EcsRequest): Data | undefined {
   if (request.type === 'confirmation') return undefined
   const checked = checkAnswer(request, { action: 'approve' })

@@ -31,9 +31,7 @@ export const option = z.union([
   label,
 ])
 
-/**
- * One field of a form. `min` and `max` bound a number, the length of a text, the count of chosen options, or a date.
- */
+/** One field of a form. `min` and `max` bound a number, the length of a text, the count of options, or a date. */
 export const field = z.strictObject({
   name: z
     .string()

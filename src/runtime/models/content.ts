@@ -51,10 +51,7 @@ function asWords(value: Json): string {
   return fields.map(([, part]) => asWords(part)).join(' ')
 }
 
-/**
- * Which sessions refer to a kept output in a rune that is public. The text of an output is stored once under its hash,
- * for all producers, so the reference alone does not say who may read it.
- */
+/** Sessions that refer to a kept output in a public rune. Outputs are stored by hash, for all sessions together. */
 export const outputs: ReadModel<{ event_id: number }> = {
   name: 'outputs',
   version: 1,

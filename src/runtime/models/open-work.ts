@@ -54,10 +54,7 @@ export const openInteractions: ReadModel<OpenInteraction> = {
 
 type WaitingRun = { readonly agent: string; readonly session_id: string }
 
-/**
- * Which agent works on a run. Runs are listed under its name while they wait for a person: a start finds out which
- * agents have waiting runs without looking at each run.
- */
+/** Which agent works on a run. Waiting runs are listed under its name: a start need not look at each of them. */
 export const waitingRuns: ReadModel<WaitingRun> = {
   name: 'waiting_runs',
   version: 2,
@@ -90,7 +87,6 @@ export const delegated: ReadModel<Delegated> = {
   },
 }
 
-/** How many tool calls a session, an agent or a run has made, where someone limits that. */
 type ToolCalls = {
   readonly made: number
   /** Null where only the parent is limited. */
@@ -99,10 +95,7 @@ type ToolCalls = {
   readonly parent: string | null
 }
 
-/**
- * Budgets of tool calls, kept by the store itself: agents that work side by side look at the same budget and would
- * together go over it, so the append that makes one call too many is refused. Only those who have a limit have a row.
- */
+/** Budgets of tool calls, kept by the store: of agents that work side by side, the one call too many is refused. */
 export const budgets: ReadModel<ToolCalls> = {
   name: 'budgets',
   version: 2,
@@ -178,7 +171,6 @@ function parentOf(rune: FoldableRune): string | null {
   return rune.kind === 'run.submitted' ? (rune.payload.parent_run_id ?? null) : null
 }
 
-/** An agent or a run, and those above it. */
 function lineage(id: string, look: (key: string) => Row<ToolCalls> | undefined): readonly string[] {
   const row = look(id)?.value
   return row?.parent == null ? [id] : [id, ...lineage(row.parent, look)]

@@ -11,14 +11,12 @@ export type Summary = {
   /** The agent that was last given work. */
   readonly agent: string | null
   readonly state: SessionState
-  /** Since when it is in that state. */
   readonly since: number
   readonly created_at: number
   /** When something in it last moved, was said or asked for, or was redacted. What a call does in between does not count. */
   readonly updated_at: number
   /** The last rune that changed this row. */
   readonly event_id: number
-  /** Runs that are not over, oldest first. */
   readonly open_runs: readonly RunAt[]
   readonly last_run: RunAt | null
   /** What waits for someone, oldest first. */
@@ -155,7 +153,6 @@ function entered(before: Summary, { to, at }: FoldableRune): Summary {
   return to === before.state ? before : { ...before, state: to as SessionState, since: at }
 }
 
-/** The runs of a session after one of them moved. */
 function moveOf(
   before: Pick<Summary, 'open_runs'>,
   { run_id = '', to, at, kind }: FoldableRune,
@@ -186,10 +183,7 @@ type Listing = Pick<Summary, 'state' | 'open_runs' | 'last_run' | 'agent'>
 /** The key of the row that is also listed by the agent. */
 const byAgent = ':agent'
 
-/**
- * Sessions by all that a list can be narrowed by, so that a page is read by the index however few sessions fit. Each
- * has two rows, one of them for lists of one agent; the one that last moved, or had a run that moved, is at the end.
- */
+/** Sessions by all that a list can be narrowed by. Each has two rows, one of them for lists of one agent. */
 export const listings: ReadModel<Listing> = {
   name: 'listings',
   version: 1,

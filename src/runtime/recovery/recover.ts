@@ -93,7 +93,6 @@ function whyNot(engine: Engine, run: RunView, isAlone: boolean): Unfit | undefin
   return { error_code: 'RECOVERY_LIMIT', message: `It was put back ${requeueLimit} times without getting anywhere.` }
 }
 
-/** Why a run cannot be continued. */
 interface Unfit {
   readonly error_code: string
   readonly message: string
@@ -136,10 +135,7 @@ export function lookAfterAll(engine: Engine, { session_id, openRuns }: SessionSt
   return lookAfterOrphans(engine, session_id, new Set([...openRuns.values()].map((run) => run.agent_id)))
 }
 
-/**
- * A deadline has passed. If an answer came first, there is nothing to do; of the two, one wins. Answers with the time
- * that is left, if it has not passed yet.
- */
+/** A deadline has passed. Of this and an answer, one wins. Answers with the time that is left, if any is. */
 export async function expire(engine: Engine, session_id: string, interaction_id: string): Promise<number> {
   const expired = await change<Expired>(engine, session_id, async (batch) => {
     const { state, at } = batch
@@ -194,7 +190,6 @@ export async function handBack(engine: Engine, member: Member): Promise<void> {
   }
 }
 
-/** The recovery of one session, while it is under way. */
 interface Recovery {
   done: Promise<void>
 }

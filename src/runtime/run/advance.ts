@@ -18,7 +18,6 @@ import type { Hold } from './hold.ts'
 interface Advance {
   readonly hold: Hold
   readonly batch: Batch
-  /** Calls whose effect has not come to an end. */
   readonly underWay: readonly CallView[]
   /** Calls whose effect begins as soon as the batch is committed. */
   readonly begin: CallView[]
@@ -28,18 +27,13 @@ interface Advance {
   readonly held: CallView[]
   /** Rows that ask people; they are written when nothing else is left to do. */
   readonly ask: (() => void)[]
-  /** Something is under way, or begins. */
   isBusy: boolean
-  /** Someone was asked and has not answered. */
   isAsking: boolean
   /** An unknown outcome in a run that may not wait for a person, or one that a person left open. Nothing begins then. */
   readonly unknowable: CallView | undefined
 }
 
-/**
- * Moves every call of a round as far as it goes without touching the world. It is the same for calls that were just
- * made and for calls that a restart found: what is on record decides, and what this worker has in hand.
- */
+/** Moves each call as far as it goes without touching the world: calls just made, and calls that a restart found. */
 export function advance(hold: Hold, batch: Batch, calls: readonly CallView[]): Advance {
   const round: Advance = {
     hold,
@@ -199,7 +193,6 @@ export function silence({ engine, run }: Hold, on_silence: 'cancel' | 'use_defau
   return { deadline: engine.clock.now() + engine.settings.replyTimeoutMs, on_silence }
 }
 
-/** What is to become of a recorded call, by the tools and the policy as they are now. */
 interface Judged {
   readonly verdict: 'run' | 'ask' | 'deny' | 'broken'
   readonly reason: string

@@ -8,10 +8,7 @@ import { silence } from './advance.ts'
 import { ask, inputWithdrawn, type Question } from './calls.ts'
 import { batchFor, commit, type Hold } from './hold.ts'
 
-/**
- * The questions of one call at work. They are put one after the other: when the
- * call ends, the one that is open is withdrawn, and there is never another.
- */
+/** The questions of one call at work, put one after the other. When the call ends, the open one is withdrawn. */
 export function createAsking(hold: Hold, call: CallView, signal: AbortSignal) {
   let last: Promise<unknown> | undefined
   let opening: Promise<unknown> = Promise.resolve()
@@ -49,7 +46,6 @@ export function createAsking(hold: Hold, call: CallView, signal: AbortSignal) {
 interface Asking {
   readonly asked: Json
   readonly signal: AbortSignal
-  /** Called once the question is on record. */
   readonly opened: () => void
 }
 

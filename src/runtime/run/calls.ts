@@ -95,10 +95,7 @@ export function unknownLeft(batch: Batch, call: CallView, interaction_id: string
   unknownAsked(batch, call, interaction_id, question)
 }
 
-/**
- * Puts a question of a call to a person: a tool asks in the middle of its work, or an approval is void because the tool
- * or the policy changed.
- */
+/** Puts a question of a call to a person. */
 export function ask(batch: Batch, call: CallView, interaction_id: string, question: Question) {
   batch.on(subject.newQuestion(interaction_id, aboutCall(call)), 'graph_runner').open(question)
 }
@@ -143,7 +140,6 @@ export function succeeded(batch: Batch, call: CallView, { output, duration_ms, o
   remember(batch, call, 'completed', { result: output })
 }
 
-/** Why a call failed. */
 interface Failure {
   readonly error: string
   readonly error_kind: string

@@ -81,10 +81,7 @@ export function settlementIn(question: Pick<InteractionView, 'answered'> | undef
   return { outcome, ...known, reason: reason ?? 'A person says that it did not happen.' }
 }
 
-/**
- * Withdraws the open questions that no run asked and that are meant: answers to them could not be acted on any more. A
- * notice stays: that someone has seen it is always worth a line.
- */
+/** Withdraws the open questions that are meant and that no run asked. A notice stays: it can always be acknowledged. */
 export function withdrawQuestions(
   batch: Batch,
   isMeant: (question: InteractionView) => boolean,
@@ -137,10 +134,7 @@ export function sayObstacle(found: Obstacle): string {
   return `Worker ${found.worker} began it, has not reported its end, and is not proved gone.`
 }
 
-/**
- * What a person is asked when the outcome of an action is unknown, with all the evidence there is: what is on
- * record, and what the batch adds. Silence never settles it.
- */
+/** What a person is asked about an unknown outcome, with all the evidence there is. Silence never settles it. */
 export function settlementQuestion(call: CallView, batch: Batch): Question {
   const late = batch.runes.flatMap((rune) =>
     rune.kind === 'contract.evidence_added' && rune.call_id === call.call_id ? [rune.payload] : [],
@@ -168,7 +162,6 @@ interface Report {
   readonly call: CallView
   /** One that crashed where no code could catch it has not returned: that says nothing about what happens yet. */
   readonly how: 'returned' | 'threw' | 'crashed'
-  /** What it returned or threw. */
   readonly value: unknown
 }
 

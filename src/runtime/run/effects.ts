@@ -16,10 +16,7 @@ import { createAsking } from './ask.ts'
 import { type Obstacle, obstacleToDidNot, patienceOf, recordReport, sayObstacle } from './closing.ts'
 import { batchFor, commit, type Hold, type InHand, nudge, type Outcome } from './hold.ts'
 
-/**
- * Touches the world. The record that it may is committed; the lease is looked at once more, right here, so that a worker
- * that slept cannot act after another worker has taken over.
- */
+/** Touches the world. The record that it may is committed; the lease is looked at once more, right here. */
 export function begin(hold: Hold, call: CallView) {
   const tool = hold.definition.registry.find(call.name)
   if (tool === undefined || !hold.lease.isValid()) return
@@ -241,7 +238,6 @@ async function report(hold: Hold, call: CallView, progress: { stream: ProgressSt
   }
 }
 
-/** Records what a tool threw that was given up before. */
 type Report = (thrown: unknown) => Promise<unknown>
 
 /**
@@ -285,7 +281,6 @@ function createCrashing(hold: Hold, call: CallView) {
   }
   return {
     culprit,
-    /** Rejects when the call crashes. */
     crashed,
     hasCrashed: () => crashing !== undefined,
     /** The call is over. Of a tool that was given up, a crash is evidence; otherwise it changes nothing any more. */

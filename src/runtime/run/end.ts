@@ -124,7 +124,6 @@ function recordEvidence(hold: Hold, batch: Batch, call: CallView) {
     evidenceAdded(batch, call, whyLeft(hold, call, outcome?.status))
 }
 
-/** Why a tool that cannot be undone was left behind. */
 function whyLeft({ engine, run }: Hold, call: CallView, status?: string): Evidence {
   if (status === 'timeout') return { source: 'timeout', message: tookTooLong(call) }
   const why = run.cancel === null ? 'The run ended' : 'The run was cancelled'
@@ -147,10 +146,7 @@ export async function stopBefore(hold: Hold, calls: number, cut: Cut): Promise<'
   return spent === undefined ? undefined : stopSpent(hold, spent, cut)
 }
 
-/**
- * Ends what a used-up budget ends. An agent's own budget ends the agent, a run's ends the run, and the session's
- * suspends the session, where its runs wait in the queue for a new budget.
- */
+/** Ends what a used-up budget ends: the agent, the run, or, for the budget of a session, suspends that session. */
 export async function stopSpent(hold: Hold, spent: Exhausted, cut: Cut): Promise<'over'> {
   const { state, run } = hold
   const { scope, message, budget_of, budget_spent } = spent
@@ -190,10 +186,7 @@ interface Purse {
   readonly used: Used
 }
 
-/**
- * Looks before a step begins, and while a model answers. `calls` is how many tool calls the step makes: what would go
- * over the limit is not begun. `more` is what a step under way has spent that no record says yet.
- */
+/** `calls`: how many tool calls the step makes. `more`: what it has spent that no record says yet. */
 function exhausted(hold: Hold, calls: number, more = { tokens: 0, cost_usd: 0 }): Exhausted | undefined {
   const since = timeSince(hold)
   for (const { scope, of, subject_id, budget, used } of pursesOf(hold)) {
@@ -245,16 +238,10 @@ function over(budget: Budget, used: Used, calls: number, since: number): BudgetS
   return undefined
 }
 
-/**
- * Providers say only at the end what an answer used. Until then its tokens are estimated by its length: English has
- * about four characters in a token.
- */
+/** Until a provider says what an answer used, its tokens are estimated by its length. */
 const charactersPerToken = 4
 
-/**
- * Watches the budgets of the run, its agents and its session while a model answers, and interrupts the answer when one
- * of them is used up. An answer that says nothing more is not cut: what it used is recorded when it ends.
- */
+/** Watches the budgets while a model answers, and interrupts the answer when one of them is used up. */
 export function watchBudgets(hold: Hold, price: Price | null) {
   let characters = 0
   let spent: Exhausted | undefined
@@ -279,14 +266,11 @@ export function watchBudgets(hold: Hold, price: Price | null) {
   }
   wait()
   return {
-    /** So much more was said. */
     heard(more: number) {
       characters += more
       if (spent === undefined) look()
     },
-    /** Whose budget was used up in the middle of the answer, if one was. */
     spent: () => spent,
-    /** The tokens of the answer, by its length. */
     estimate,
     end: () => cancel?.(),
   }

@@ -19,7 +19,6 @@ export interface Hold {
   readonly epoch: number
   /** Effects under way, by call. Another worker began what is not in here, if it was begun at all. */
   readonly inHand: Map<string, InHand>
-  /** Calls whose outcome is unknown. */
   readonly unknown: Set<string>
   /** Resolves when something was asked of the holder. */
   changed: PromiseWithResolvers<void>

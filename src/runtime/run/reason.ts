@@ -176,10 +176,7 @@ async function succeed(hold: Hold, said: Extract<Answer, { kind: 'final' }>): Pr
   return 'over'
 }
 
-/**
- * New input ends this turn at a safe boundary; what was said so far is kept, and the input opens the next one: at once,
- * or when the session goes on.
- */
+/** New input ends this turn at a safe boundary, and opens the next one: at once, or when the session goes on. */
 async function steer(hold: Hold, cut: Cut): Promise<'on' | 'over'> {
   if (!isActive(hold.state)) return release(hold, 'steered', cut)
   const batch = batchFor(hold)

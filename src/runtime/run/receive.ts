@@ -156,7 +156,6 @@ function keyOf(
   }
 }
 
-/** A refused duplicate has no contract, and nothing of it is left to be done. */
 function refused(call: write.PlannedCall, duplicate: string): Planned {
   return { call: { ...call, execution_id: null, contract: null }, duplicate }
 }

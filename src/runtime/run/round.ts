@@ -13,10 +13,7 @@ import { begin, probe } from './effects.ts'
 import { failRun, notBegun } from './end.ts'
 import { batchFor, callsOf, commit, type Hold, heldTurn, isUnderWay, turnOf } from './hold.ts'
 
-/**
- * Carries out the calls of a round: records what is known, begins what may begin, and comes back when the model can go
- * on or when the run is over for this worker.
- */
+/** Carries out the calls of a round until the model can go on, or the run is over for this worker. */
 export async function work(hold: Hold): Promise<'on' | 'over'> {
   for (;;) {
     // Before anything is looked at: what comes while the next append is on its way is looked at after it.

@@ -145,10 +145,7 @@ export function isGivenUp(outcome: Outcome): boolean {
   return outcome.status === 'timeout'
 }
 
-/**
- * Whether a tool that was cancelled threw because of that. What cannot be undone may have happened all the same,
- * whatever it throws, unless it says itself that it did not: to call it failed would permit it a second time.
- */
+/** Whether a cancelled tool threw because of that. To call an irreversible one failed would permit it a second time. */
 function isOfCancel(tool: Tool, thrown: unknown, { reason }: AbortSignal): boolean {
   if (isMarked(thrown, 'did_not_happen')) return false
   return (tool.irreversible && !tool.idempotent) || isAbort(thrown, reason)
@@ -204,10 +201,7 @@ export async function returned(
   }
 }
 
-/**
- * The tool returned something that is not JSON. An irreversible action that
- * returned has happened: to call it failed would permit it a second time.
- */
+/** It is not JSON. An irreversible action that returned has happened: "failed" would permit it a second time. */
 function unrecordable(tool: Tool, problem: string): Bare<Outcome> {
   const error = `${tool.name} returned something that cannot be recorded: ${problem}`
   if (!tool.irreversible) return { status: 'error', error, error_kind: 'output_not_json' }

@@ -48,7 +48,7 @@ function saidOf<I extends z.ZodType>(written: ToolDefinition<I>): ToolDefinition
 
 const yesOrNo = [true, false]
 
-/** The values that a field may have; a list of none is a function. A config is run, and not compiled: nobody else looks. */
+/** The values that a field may have; a list of none is a function. A config is run, and not compiled. */
 const choices: { readonly [F in keyof Tool]?: readonly unknown[] } = {
   irreversible: yesOrNo,
   idempotent: yesOrNo,
@@ -113,10 +113,7 @@ function problemWith(tool: Tool): string | undefined {
 
 const isCount = (value: unknown) => Number.isSafeInteger(value)
 
-/**
- * Names what a tool promised when it was approved: equal digests, equal name, description, arguments and declared
- * properties. The code of `run` is not part of it, since the text of a function says little about what it does.
- */
+/** Names what a tool promised when it was approved. The code of `run` is not part of it. */
 export function definitionDigest(tool: Tool, sha256: Sha256): string {
   const { name, description, irreversible, idempotent, approval, parallel } = tool
   const described = toldSchema(tool)

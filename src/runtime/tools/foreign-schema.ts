@@ -69,10 +69,7 @@ function* children(schema: Schema): Generator<readonly [place: string, child: Js
   for (const place of named) for (const child of Object.values(Object(schema[place]) as Schema)) yield [place, child]
 }
 
-/**
- * Counts what a check would have to go through, with every reference followed. A schema that refers to itself has no
- * end, and one of 30 definitions that each name the next one twice has a billion parts.
- */
+/** Counts what a check goes through with every reference followed: a schema may refer to itself. */
 function measure(root: Json): void {
   const left: Json[] = [root]
   let size = 0

@@ -16,10 +16,7 @@ interface Limited {
   readonly output_ref?: string
 }
 
-/**
- * What a tool returned, as a value that can be recorded. A value that is longer than the limit is shown to the model as
- * its beginning, and the whole is kept. A value beyond `jsonLimits.result` is a problem, and nothing of it is kept.
- */
+/** What a tool returned, as a value that can be recorded. A longer one is cut for the model, and the whole is kept. */
 export async function limitOutput(
   returned: unknown,
   max_output_bytes: number,
@@ -73,10 +70,7 @@ export type ProgressStream = (typeof streams)[number]
 
 interface Reports {
   add(chunk: unknown, stream: unknown): void
-  /**
-   * Takes nothing more. Resolves when all that was reported is passed on. Of reports that are cut, because the tool is
-   * left behind, what may be the beginning of a secret is not.
-   */
+  /** Takes nothing more. Resolves when all is passed on, but for a possible beginning of a secret in cut reports. */
   end(isCut?: boolean): Promise<void>
 }
 
@@ -88,10 +82,7 @@ const limit_note = '\n[The limit of progress reports is reached; the rest is not
 /** So many characters are passed on in one turn of the event loop. */
 const slice = 65_536
 
-/**
- * What a tool reports while it is at work, without secrets and within its limit.
- * A tool may report a lot at once: then others get turns of the event loop.
- */
+/** What a tool reports while it is at work, without secrets, within its limit, and with turns for others. */
 export function createReports(redactor: Redactor, passOn: (stream: ProgressStream, text: string) => void): Reports {
   const clean = { stdout: cleanStream(redactor), stderr: cleanStream(redactor), message: cleanStream(redactor) }
   const waiting: { readonly stream: ProgressStream; readonly text: string }[] = []
@@ -166,10 +157,7 @@ export interface Unusable {
   readonly problem: string
 }
 
-/**
- * The answer of a probe, each member read once. An answer of another form says nothing about the action: it is never
- * taken for `did_not`, which would permit the action a second time.
- */
+/** The answer of a probe. One of another form is never taken for `did_not`, which would permit the action again. */
 export function readProbed(answer: unknown, clean: Clean): Probed | Unusable {
   const { outcome: said, result } = Object(answer)
   const outcome = typeof answer === 'object' ? outcomes.find((known) => known === said) : undefined

@@ -58,10 +58,7 @@ const ask = (reason: string): Verdict => ({ verdict: 'ask', reason, approved_by:
 /** A verdict that refuses. */
 export const deny = (reason: string): Verdict => ({ verdict: 'deny', reason, approved_by: undefined })
 
-/**
- * What a person approves: this tool as it is defined now, with these arguments, under this policy. It is taken again
- * right before the effect; if any of the four has changed, the approval does not cover it.
- */
+/** What a person approves: this tool as it is defined now, with these arguments, under this policy. */
 export function approvalDigest(
   what: { tool: string; definition_sha256: string; arguments: Json; policy: Policy },
   sha256: Sha256,
@@ -82,19 +79,13 @@ export function actionOf(name: string): { service: string; method: string } {
   return { service: dot < 0 ? '' : name.slice(0, dot), method: name.slice(dot + 1) }
 }
 
-/**
- * Names the action, for every attempt at it. The name of the tool is part of it even when the tool has a key function:
- * two tools may well both take the order number for their key.
- */
+/** Names the action, for every attempt at it. The tool is part of it: two tools may take the same order number. */
 export function idempotencyKey(tool: Pick<Tool, 'name' | 'key'>, args: Json, sha256: Sha256): string {
   const action = actionOf(tool.name)
   return sha256(canonicalJson(tool.key === undefined ? { ...action, args } : { ...action, key: tool.key(args) }))
 }
 
-/**
- * The key of an action that is one of several alike. The salt says which: the session it belongs to, or the decision
- * of a person to do it again.
- */
+/** The key of one of several like actions. The salt is its session, or the decision of a person to do it again. */
 export function saltedKey(key: string, salt: string, sha256: Sha256): string {
   return sha256(canonicalJson({ key, salt }))
 }

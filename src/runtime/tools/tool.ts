@@ -26,7 +26,7 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
   readonly timeoutMs: number
   /** Its result is the result of the run: no model is asked after it has completed. */
   readonly endsTurn: boolean
-  /** It may run beside other calls of the same answer. */
+  /** It may run together with other calls of the same answer. */
   readonly parallel: boolean
   readonly maxOutputBytes: number
   /** What makes two calls the same action, where all arguments would be too many. */

@@ -69,10 +69,7 @@ type Step =
   | { readonly end: 'stopped' | 'silent' | 'truncated' }
   | { readonly thrown: unknown }
 
-/**
- * Lets a model answer once and says how that ended. Never throws and never
- * waits longer than the signal: a model that does not stop is left behind.
- */
+/** Lets a model answer once and says how that ended. Never throws: a model that does not stop is left behind. */
 export async function answer(model: Model, request: ModelRequest, options: Options): Promise<Answer> {
   const { signal, onDelta, clean = asItIs } = options
   let text = ''
@@ -248,7 +245,7 @@ function open(model: Model, request: ModelRequest, { signal, timers, clock, sile
       try {
         Promise.resolve(iterator?.return?.()).catch(() => {})
       } catch {
-        // It is of no use to anybody what goes wrong in a stream that is over.
+        // What goes wrong in a stream that is over changes nothing.
       }
     },
   }
@@ -260,10 +257,7 @@ function iteratorOf(stream: AsyncIterable<ModelEvent>): AsyncIterator<ModelEvent
   throw new TypeError(`stream() of the model returned ${sayValue(stream)}. It must return an async iterable of events.`)
 }
 
-/**
- * What is wrong with an event of a stream, if anything. Checked by hand, since there may be thousands in an answer.
- * Arguments of a call and the state of a provider are read by `boundedJson`, once, where they are used.
- */
+/** What is wrong with an event, if anything. Checked by hand, since there may be thousands in an answer. */
 function eventProblem(event: ModelEvent): string | undefined {
   const given: Readonly<Record<string, unknown>> = Object(event)
   switch (given.type) {
@@ -313,10 +307,7 @@ const isWait = (value: unknown) => Number.isFinite(value) && (value as number) >
 
 const shown = (value: unknown) => (typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : typeof value)
 
-/**
- * How much of one answer is taken from a model. This is the only place that sets it. Arguments of calls and what a
- * provider wants back are bounded by `jsonLimits.arguments`.
- */
+/** How much of one answer is taken from a model. `jsonLimits.arguments` bounds arguments and provider states. */
 export const streamLimits = {
   /** Text and reasoning together. A control character counts as the six that JSON takes for it. */
   characters: 4_000_000,

@@ -126,10 +126,7 @@ export function retryDelay(
   return Math.ceil(Math.max(waited, wished))
 }
 
-/**
- * The arguments of a call as a JSON value, whether the model gave text or a
- * value. With a problem comes what can still be recorded of them. Never throws.
- */
+/** The arguments of a call as a JSON value, or a problem and what can still be recorded of them. Never throws. */
 export function writtenArguments(
   written: string | Json,
   clean = asItIs,
