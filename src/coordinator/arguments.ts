@@ -9,7 +9,6 @@ import { recovers } from './schemas/record.ts'
 import { type RegistrySnapshot, registrySnapshot } from './schemas/registry.ts'
 import { problemsOf } from './schemas/scalars.ts'
 
-/** An argument of an exported function: the function, and what the argument is called. */
 interface Argument {
   readonly of: string
   readonly name: string

@@ -30,10 +30,7 @@ export function isRecord(value: Json | undefined): value is { readonly [key: str
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/**
- * Seals an intent whose checksum is empty, so that later changes are detected. An intent with a checksum keeps it, and
- * the precheck refuses one that does not match.
- */
+/** Seals an intent whose checksum is empty. The precheck refuses an intent whose checksum does not match. */
 export function sealIntent(intent: Json, sha256: Sha256): Json {
   const audit = isRecord(intent) ? intent.audit : undefined
   if (!isRecord(intent) || !isRecord(audit) || audit.checksum !== '') return intent

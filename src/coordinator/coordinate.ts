@@ -36,10 +36,7 @@ export interface Coordination {
   readonly refused_answers: readonly Refused[]
 }
 
-/**
- * From an intent to a judged and frozen plan, or to the reason why there is none. A pure function: same input, same
- * bytes. It plans; it never executes, and nothing that executes can be reached from here.
- */
+/** From an intent to a frozen plan, or to the reason why there is none. Pure: same input, same bytes. */
 export function coordinate(input: CoordinationInput, answers: readonly AnswerRound[], ports: Ports): Coordination {
   return coordinationOf(advance(arrive(begin(input, ports), answers, ports), ports), ports)
 }
@@ -68,7 +65,6 @@ export function recoveryOf(
   return final_state === undefined ? null : { run_id, final_state, tape_checksum: checksumOf(tape, sha256) }
 }
 
-/** The tape of a coordination so far. */
 function tapeOf(
   { run_id, input, state, entries, decisions, evaluations, artifacts }: Progress,
   { sha256 }: Ports,

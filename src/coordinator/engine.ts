@@ -143,7 +143,6 @@ function move(progress: Progress, outcome: Outcome, to: CoordinationState, ports
 
 type Closing = Required<Pick<Outcome, 'produced' | 'audit'>>
 
-/** What a terminal state adds to the move that reaches it. */
 function closingOf(progress: Progress, { failure }: Outcome, to: CoordinationState, ports: Ports): Closing {
   if (to === 'DONE')
     return {
@@ -178,7 +177,6 @@ function audited(progress: Progress, drafts: readonly AuditDraft[], { sha256 }: 
   ]
 }
 
-/** Closes a coordination that has a plan. */
 function done({ run_id, artifacts, ledger }: Progress): RunSummary {
   const { execution_graph: graph, review_pack: review, context_bundle: context } = artifacts
   if (graph === undefined || review === undefined || context === undefined)
@@ -206,10 +204,7 @@ function done({ run_id, artifacts, ledger }: Progress): RunSummary {
   }
 }
 
-/**
- * Closes a coordination without a plan. BLOCKED: a constraint is not met, and a corrected intent may be submitted.
- * ABORTED: a red line was crossed, and a person has to look first.
- */
+/** BLOCKED: a corrected intent may be submitted. ABORTED: a red line was crossed, and a person has to look first. */
 function failed(
   { run_id, input, state }: Progress,
   { cause, message, problems }: Failure,

@@ -9,7 +9,6 @@ export interface SourceFile {
   readonly text: string
 }
 
-/** Something found at a place, before it has an evidence id. */
 interface Find<F> {
   readonly fact: F
   readonly file: string
@@ -59,7 +58,6 @@ function whole<F>(file: SourceFile, fact: F, description: string): Find<F> {
   return { fact, file: file.path, line: 1, snippet: lineText(file.text, 1), description }
 }
 
-/** The languages of the files, by their endings. */
 function detectLanguages(files: readonly SourceFile[]): Find<{ name: string; files: number }>[] {
   const found = Map.groupBy(files, ({ path }) => languages[baseName(path).split('.').slice(1).at(-1) ?? ''] ?? '')
   return [...found]
@@ -73,7 +71,6 @@ function detectLanguages(files: readonly SourceFile[]): Find<{ name: string; fil
     })
 }
 
-/** The package manifests. */
 function detectManifests(files: readonly SourceFile[]): Find<{ path: string; ecosystem: string }>[] {
   return files.flatMap((file) => {
     const ecosystem = manifests[baseName(file.path)]
@@ -81,7 +78,6 @@ function detectManifests(files: readonly SourceFile[]): Find<{ path: string; eco
   })
 }
 
-/** The scripts of every package.json, each with the line it stands in. */
 function detectScripts(files: readonly SourceFile[]): Find<{ name: string; runs: string; path: string }>[] {
   return files
     .filter(({ path }) => baseName(path) === 'package.json')
@@ -107,7 +103,6 @@ function detectScripts(files: readonly SourceFile[]): Find<{ name: string; runs:
     })
 }
 
-/** The CI pipelines. */
 function detectPipelines(files: readonly SourceFile[]): Find<{ path: string; system: string }>[] {
   return files.flatMap((file) => {
     const system = pipelines.find(([pattern]) => pattern.test(file.path))?.[1]
@@ -115,12 +110,10 @@ function detectPipelines(files: readonly SourceFile[]): Find<{ path: string; sys
   })
 }
 
-/** The test files. */
 function detectTests(files: readonly SourceFile[]): Find<{ path: string }>[] {
   return files.filter(({ path }) => testFile.test(path)).map((file) => whole(file, { path: file.path }, 'A test'))
 }
 
-/** The lines of every CODEOWNERS file. */
 function detectOwners(files: readonly SourceFile[]): Find<{ pattern: string; owners: string[] }>[] {
   return files
     .filter(({ path }) => baseName(path) === 'CODEOWNERS')

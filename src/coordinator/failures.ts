@@ -8,10 +8,7 @@ interface Cause {
 
 const resubmit = 'Submit the corrected intent as a new coordination; its lineage names this one.'
 
-/**
- * Every cause for which a coordination ends without a plan, and how to recover. The order counts: of several causes in
- * one state the first one listed here names the failure.
- */
+/** Every cause that ends a coordination without a plan. Of several in one state, the first one listed counts. */
 // biome-ignore format: tables are audited by eye
 export const failureCauses = {
   execution_payload:         { type: 'red_line_violation',   suggestions: ['Find out who put something to execute into an intent, and why.', 'Name registry commands instead of carrying what they do.', 'Re-design the intent so that it proposes and does not act.'] },

@@ -54,10 +54,7 @@ export function redLineChecks(lines: readonly RedLine[]): AuditDraft[] {
   })
 }
 
-/**
- * Red line 1. Every place in a JSON value where a key comes to one of `payloadNames`, at any depth. Prose may say what it
- * likes. What `set_risk` lists are names of steps.
- */
+/** Red line 1: keys at any depth that read as one of `payloadNames`. The keys of `set_risk` are names of steps. */
 export function executionPayloads(value: Json, path = '', parent = ''): Problem[] {
   if (Array.isArray(value)) return value.flatMap((item, i) => executionPayloads(item, `${path}[${i}]`))
   if (!isRecord(value)) return []

@@ -52,10 +52,7 @@ interface Ports {
   readonly rules: RuleEngine
 }
 
-/**
- * Takes in a whole registry or nothing of it. A rule that were left out because it has a mistake might be the one that
- * denies; so one bad file refuses all, with every problem of every file named.
- */
+/** Takes in all of a registry or nothing: a rule left out for a mistake might be the one that denies. */
 export function admitRegistry(sources: readonly RegistrySource[], ports: Ports): Admission {
   const problems: Problem[] = []
   const admitted: { name: string; entry: RegistryEntry }[] = []

@@ -90,10 +90,7 @@ function rollbackGuide({ steps }: Given, actions: ExecutionGraph['nodes']): Revi
     .map((step, i) => ({ order: i + 1, ...step }))
 }
 
-/**
- * The five red lines on the plan as it is about to be frozen. Answers and defaults may have changed its risk, its steps
- * and its evidence since the precheck, so nothing is taken over from there.
- */
+/** The red lines on the plan to be frozen. Answers may have changed it since the precheck, so all are checked again. */
 export function finalRedLines(progress: Progress, graph: ExecutionGraph): RedLine[] {
   const { context, index } = givenOf(progress)
   const { input, artifacts, ledger } = progress
@@ -157,7 +154,6 @@ function strangers(
   }))
 }
 
-/** The longest way through the graph: what goes side by side is counted once. */
 function longestPath({ nodes, edges }: ExecutionGraph, durations: ReadonlyMap<string, number>): number {
   const before = Map.groupBy(edges, ({ to_node }) => to_node)
   const done = new Map<string, number>()
@@ -243,10 +239,7 @@ function filesOf(step: PlannedStep, targets: number): Basis | null {
   return targets === 0 ? null : { step_id, amount: targets, source: 'the files that the intent targets' }
 }
 
-/**
- * The files that the intent targets are the same for every step, so each is counted once, for the first step that
- * needs it. What a step changes beyond them is its own.
- */
+/** Each targeted file counts once, for the first step that needs it. What a step changes beyond them is its own. */
 function countedOnce(files: readonly Basis[], targets: number): Basis[] {
   let uncounted = targets
   return files.map(({ step_id, amount, source }) => {

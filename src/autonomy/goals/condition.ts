@@ -12,14 +12,9 @@ import { writtenJson } from './draft.ts'
 import { aboutGoal, approvalOf, dismiss, type GoalContext, openCritic } from './goal-context.ts'
 import { conditionInput, type Input, inputsOf, linesOf, type Outcome, textOf } from './prompts.ts'
 
-/** How often the critic is asked about one condition. */
 const attempts = 2
 
-/**
- * Decides whether the condition of a task holds, or asks. A rule is evaluated. Words, and a rule that cannot be
- * evaluated, are put to a person; in the mode `auto` to the critic. The decision is recorded in an append of its own,
- * before anything follows from it. A condition that cannot be decided does not hold.
- */
+/** Decides a condition by its rule, or asks a person, in `auto` the critic. An undecided condition does not hold. */
 export function decideCondition(
   context: GoalContext,
   tasks: readonly TaskView[],
@@ -118,10 +113,7 @@ function readVerdict(written: string): { holds: boolean | null; reason: string }
   return read.success ? read.data : { problem: problemSentence(shapeProblems(read.error)) }
 }
 
-/**
- * What the rule of a condition can see: every work task before its own, and the one that it stands in for. All of them
- * are over by then, so the rule has the same answer whenever it is evaluated.
- */
+/** What a rule can see: the work tasks before its own. All of them are over, so its answer never changes. */
 function contextOf(
   tasks: readonly { readonly planned: PlannedTask }[],
   { depends_on, instead_of }: PlannedTask,

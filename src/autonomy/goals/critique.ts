@@ -53,10 +53,7 @@ export function readCritique(written: string, goal: GoalView): Critique | { read
   }
 }
 
-/**
- * What is known without a critic: a task that failed, with nothing in its place, is an error, and so is one that was
- * skipped although nothing before it failed.
- */
+/** Errors that need no critic: a task failed with no stand-in, or was skipped though nothing before it failed. */
 export function failuresOf(goal: GoalView): readonly Finding[] {
   const tasks = currentTasks(goal)
   const standing = standings(tasks.map(placed), new Map(tasks.map(({ planned, state }) => [planned.task_id, state])))
@@ -98,10 +95,7 @@ type Verdict =
   | { readonly verdict: 'retry'; readonly tasks: readonly PlannedTask[] }
   | { readonly verdict: 'replan' }
 
-/**
- * What follows from a critique. Errors and warnings about a task have it done again; a warning does so once. What no
- * retry can repair, such as a review that a person refused, needs another plan.
- */
+/** Findings about a task retry it; a warning does so once. What no retry can repair needs another plan. */
 export function verdictOf(goal: GoalView, { findings, needs_replan }: Critique, ids: GoalIds): Verdict {
   const tasks = new Map(currentTasks(goal).map((task) => [task.planned.task_id, task]))
   const serious = findings.filter((finding) => isSerious(goal, finding))

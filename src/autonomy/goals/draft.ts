@@ -101,15 +101,11 @@ const callersDraft = closedObject({
   ...plannersOwn,
 }).superRefine(checkTasks)
 
-/** A plan as a planner or caller wrote it. */
 type PlanDraft = z.output<typeof callersDraft>
 
 type ReadDraft = { readonly draft: PlanDraft } | { readonly intent: Json } | { readonly problem: string }
 
-/**
- * Reads what a caller gave or a planner wrote. A caller may give a whole intent. A planner drafts: the objective, the
- * status, the source, the budgets and the evidence of the intent come from the goal, and the policy from the operator.
- */
+/** Reads a draft. A caller may give a whole intent; a planner may only draft tasks. */
 export function readDraft(given: Json, by: 'caller' | 'planner'): ReadDraft {
   const written = typeof given === 'string' ? writtenJson(given) : { value: given }
   if ('problem' in written) return written
@@ -139,10 +135,7 @@ function isIntent(value: Json): boolean {
   return (Object(value) as { type?: unknown }).type === 'execution_intent'
 }
 
-/**
- * The JSON in what a model wrote: all of it, or what stands between the first brace and the last. It is taken within the
- * limits of what a model may write, and without what has no canonical text, such as a lone surrogate.
- */
+/** The JSON that a model wrote, within limits: the whole text, or what stands between the first brace and the last. */
 export function writtenJson(text: string): { readonly value: Json } | { readonly problem: string } {
   for (const part of [text, text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1)])
     try {
@@ -217,10 +210,7 @@ interface Place {
 /** A goal is evidence for the tasks that serve it. */
 export const evidenceRefOf = (goal_id: string) => `goal:${goal_id}`
 
-/**
- * The intent that a draft comes to. What the draft leaves open is taken from the registry; what the registry does not
- * have is left in, so that the Coordinator refuses it by its own words. The same draft gives the same bytes.
- */
+/** Fills a draft from the registry. What the registry lacks stays in, for the Coordinator to refuse. */
 export function intentOf(draft: PlanDraft, about: Drafting, sha256: Sha256): Json {
   const index = indexOf(about.registry)
   const places = draft.tasks.map((task) => placeOf(task, index))

@@ -2,12 +2,12 @@ import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
 import { isFault } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { isTerminal } from '../../kernel/machine.ts'
+import { type AgentState, agentMachine } from '../../machines/agent.ts'
 import { goalMachine } from '../../machines/goal.ts'
 import { taskMachine } from '../../machines/task.ts'
 import { saySpent } from '../../observation/fold-run.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import type { Rune } from '../../runes/rune.ts'
-import { createBatch } from '../../runtime/batch.ts'
 import { prepareAgent } from '../../runtime/commands/submit.ts'
 import { attempt } from '../../runtime/decide-and-append.ts'
 import type { Cancel } from '../../runtime/ports.ts'
@@ -18,7 +18,7 @@ import {
   type Errand,
   type Evaluated,
   type GoalContext,
-  goalIds,
+  goalContext,
   type Judgement,
   stopGoal,
 } from './goal-context.ts'
@@ -34,23 +34,19 @@ export interface Driver {
   stop(): Promise<void>
 }
 
-interface Told {
+interface Progress {
   /** Something was recorded, or is being done outside. */
   stepped(): void
   /** The goal is over, and so is everyone who worked for it. */
   ended(): void
 }
 
-/** How soon a goal is looked at again that the store kept from going on. */
+/** When a goal is looked at again after the store failed. */
 const again_ms = 5_000
 
-/**
- * Goes on with one goal whenever something happens in its session. It holds nothing that is not in the log: two of
- * them, in two processes, decide the same, and the second one's append is refused.
- */
-export function createDriver(ports: Judging, session_id: string, goal_id: string, told: Told): Driver {
+/** Advances one goal when its session changes. It keeps no state of its own: of two drivers, one append is refused. */
+export function createDriver(ports: Judging, session_id: string, goal_id: string, progress: Progress): Driver {
   const { engine } = ports
-  const ids = goalIds(goal_id, engine.sha256)
   const judged = new Map<number, Judgement>()
   const prepared = new Map<string, string | undefined>()
   const evaluated = new Map<string, Evaluated>()
@@ -60,7 +56,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
   let isDirty = false
   let isStopped = false
   let alarm: Cancel | undefined
-  const deaf = engine.sessions.listen(session_id, kick)
+  const unsubscribe = engine.sessions.listen(session_id, kick)
 
   function kick() {
     isDirty = true
@@ -88,7 +84,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
   function leave() {
     isStopped = true
     alarm?.()
-    deaf()
+    unsubscribe()
   }
 
   async function work() {
@@ -105,7 +101,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
       for (const { kind, run_id } of runes) if (run_id !== undefined && wakes.has(kind)) engine.wake(session_id, run_id)
       await endPlans(ports, runes)
       for (const errand of errands) run(errand)
-      if (runes.length + errands.length > 0) told.stepped()
+      if (runes.length + errands.length > 0) progress.stepped()
       if (runes.length > 0) isDirty = true
       else await rest()
     }
@@ -114,34 +110,17 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
   function look(state: SessionState, errands: Errand[]) {
     const goal = state.goals.get(goal_id)
     if (goal === undefined) return undefined
-    const now = engine.clock.now()
-    const batch = createBatch(state, now)
-    const context: GoalContext = {
-      engine,
-      state,
-      goal,
-      config: configOf(goal),
-      ids,
-      batch,
-      now,
-      judged,
-      prepared,
-      evaluated,
-      registry,
-      errands,
-    }
+    const context = goalContext(engine, state, goal, { judged, prepared, evaluated, registry, errands })
     decide(context)
-    return batch
+    return context.batch
   }
 
   /** Others may drive the same goal: whatever they did to its tasks since we looked, we look again. */
   function rivals(state: SessionState): readonly string[] {
     if (engine.isAlone) return []
     const tasks = state.goals.get(goal_id)?.tasks ?? []
-    return [
-      goal_id,
-      ...tasks.filter((task) => !isTerminal(taskMachine, task.state)).map(({ planned }) => planned.task_id),
-    ]
+    const left = tasks.filter((task) => !isTerminal(taskMachine, task.state))
+    return [goal_id, ...left.map(({ planned }) => planned.task_id)]
   }
 
   /** Nothing to record: it waits for others, or for a moment that only the clock brings. */
@@ -153,7 +132,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
       const left = workersOf({ state, goal }).filter(({ agent_id }) => isPresent(state, agent_id))
       if (left.length === 0) {
         leave()
-        told.ended()
+        progress.ended()
       }
       return
     }
@@ -166,12 +145,11 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
     alarm?.()
     alarm = undefined
     const { budget, max_blocked_ms } = configOf(goal)
-    const moments = [
-      ...(budget.wall_time_ms === undefined ? [] : [goal.received_at + budget.wall_time_ms]),
-      ...(goal.state === 'blocked' && max_blocked_ms !== null ? [goal.since + max_blocked_ms] : []),
-    ]
-    if (moments.length === 0) return
-    const ms = Math.max(1, Math.min(...moments) - engine.clock.now())
+    const { wall_time_ms = Number.POSITIVE_INFINITY } = budget
+    const blocked_ms = (goal.state === 'blocked' ? max_blocked_ms : null) ?? Number.POSITIVE_INFINITY
+    const due = Math.min(goal.received_at + wall_time_ms, goal.since + blocked_ms)
+    if (due === Number.POSITIVE_INFINITY) return
+    const ms = Math.max(1, due - engine.clock.now())
     // Longer than a timer can wait: it looks in between.
     alarm = engine.timers.after(Math.min(ms, 2 ** 31 - 1), kick)
   }
@@ -203,8 +181,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
       case 'judge': {
         const goal = (await engine.sessions.load(session_id)).goals.get(goal_id)
         if (goal === undefined || isTerminal(goalMachine, goal.state)) return
-        const judging = judgeDraft(ports, session_id, goal, errand)
-        const judgement = await refusing(errand.draft, judging)
+        const judgement = await refusing(errand.draft, judgeDraft(ports, session_id, goal, errand))
         if (judgement !== undefined) judged.set(errand.draft, judgement)
       }
     }
@@ -237,16 +214,13 @@ const wakes: ReadonlySet<string> = new Set(['run.submitted', 'run.requested', 'r
 
 function isPresent({ subjects }: SessionState, agent_id: string): boolean {
   const at = subjects.get(agent_id)?.state
-  return at !== undefined && at !== 'terminated' && at !== 'failed'
+  return at !== undefined && !isTerminal(agentMachine, at as AgentState)
 }
 
-/**
- * Decides what comes next for a goal and writes it into the batch. It goes by the record alone, so that it decides the
- * same after a crash; an empty batch means that there is nothing to do until something else happens.
- */
+/** Decides the next step from the record alone and writes it into the batch. An empty batch: there is nothing to do. */
 export function decide(context: GoalContext) {
   const { goal } = context
-  if (isTerminal(goalMachine, context.goal.state)) return tidy(context)
+  if (isTerminal(goalMachine, goal.state)) return tidy(context)
   const spent = spentOf(context)
   if (spent !== undefined) return stopGoal(context, 'budget', spent, 'policy')
   switch (goal.state) {
@@ -280,7 +254,6 @@ function tidy(context: GoalContext) {
   }
 }
 
-/** The agent of the goal and the agents it spawned. */
 function workersOf({ state, goal }: Pick<GoalContext, 'state' | 'goal'>) {
   return [...state.agents.values()].filter(
     ({ agent_id, parent_id }) => agent_id === goal.agent_id || parent_id === goal.agent_id,

@@ -73,7 +73,6 @@ function whyBlocked(tasks: readonly TaskFacts[], states: Schedule['states'], ses
   return `${blocked.map(({ planned }) => planned.key).join(', ')} ${blocked.length === 1 ? 'waits' : 'wait'}.`
 }
 
-/** What the session knows about a task of a goal. */
 function factsOf(state: SessionState, task: TaskView, ids: GoalIds): TaskFacts {
   const { planned, state: at, run_ids, interaction_id, condition } = task
   const run = state.runs.get(run_ids.at(-1) ?? '')
@@ -110,7 +109,6 @@ function questionFacts(state: SessionState, interaction_id: string): QuestionFac
   return { outcome: 'denied', reason: reason ?? `Refused by ${question.answered.replied_by}.` }
 }
 
-/** Writes what was decided about a task, with everything that belongs to it. */
 function applyOp(context: GoalContext, tasks: readonly TaskView[], op: Op, outcomeOf: (task_id: string) => Outcome) {
   const { task_id } = op
   const task = tasks.find(({ planned }) => planned.task_id === task_id)

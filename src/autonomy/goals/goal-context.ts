@@ -12,7 +12,7 @@ import type { SessionState } from '../../observation/session-state.ts'
 import { jsonValue } from '../../runes/json-value.ts'
 import { budget } from '../../runes/kinds/work.ts'
 import type { Actor, Concerns } from '../../runes/rune.ts'
-import { type Batch, subject } from '../../runtime/batch.ts'
+import { type Batch, createBatch, subject } from '../../runtime/batch.ts'
 import { cancelNow } from '../../runtime/commands/session.ts'
 import { openRun, spawn } from '../../runtime/commands/submit.ts'
 import type { Engine } from '../../runtime/engine.ts'
@@ -127,6 +127,17 @@ export interface GoalContext {
   readonly errands: Errand[]
 }
 
+/** What was done outside for a goal so far. */
+type Done = Pick<GoalContext, 'judged' | 'prepared' | 'evaluated' | 'registry' | 'errands'>
+
+/** A context as of now, with an empty batch. */
+export function goalContext(engine: Engine, state: SessionState, goal: GoalView, done?: Done): GoalContext {
+  const now = engine.clock.now()
+  const nothing = { judged: new Map(), prepared: new Map(), evaluated: new Map(), registry: undefined, errands: [] }
+  const fixed = { config: configOf(goal), ids: goalIds(goal.goal_id, engine.sha256) }
+  return { engine, state, goal, ...fixed, batch: createBatch(state, now), now, ...(done ?? nothing) }
+}
+
 /** The ids that a rune about the goal, or one of its tasks, carries. */
 export function aboutGoal({ goal }: Pick<GoalContext, 'goal'>, task_id?: string): Concerns {
   return task_id === undefined ? { goal_id: goal.goal_id } : { goal_id: goal.goal_id, task_id }
@@ -209,10 +220,7 @@ export function goalIds(goal_id: string, sha256: Sha256) {
 /** The ids that a goal derives for its parts. */
 export type GoalIds = ReturnType<typeof goalIds>
 
-/**
- * Ends a goal and everything that is under way for it, in one append, with all that it asks a person. What a worker
- * holds is asked to stop; an outcome that is unknown stays a question, which outlives the goal. See also `endPlans`.
- */
+/** Ends a goal and everything under way for it in one append. Questions about unknown outcomes outlive it. */
 export function stopGoal(context: GoalContext, cause: GoalStop, reason: string, actor: Actor) {
   const { batch, goal, ids, state: session } = context
   // The Coordinator may be about to ask about the draft in its hands.

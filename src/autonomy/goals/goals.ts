@@ -1,6 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
-import { isTerminal } from '../../kernel/machine.ts'
+import { isTerminal, stateNames } from '../../kernel/machine.ts'
 import { type GoalStop, goalMachine } from '../../machines/goal.ts'
 import { answeredBy } from '../../observation/describe.ts'
 import type { GoalView } from '../../observation/goal-state.ts'
@@ -17,16 +17,13 @@ import { asOptions, asRecord } from '../../runtime/options.ts'
 import { onItsOwn } from '../../runtime/scopes.ts'
 import type { AbandonedRun } from '../../runtime/store.ts'
 import { createDriver, type Driver, decide } from './driver.ts'
-import { aboutGoal, configOf, type GoalContext, goalIds, stopGoal } from './goal-context.ts'
+import { aboutGoal, goalContext, stopGoal } from './goal-context.ts'
 import { endPlans, type Judging } from './judge-draft.ts'
 import { type GoalReport, isAtWork, isQuestion, reportOf, type WaitReport, waitsOf } from './report.ts'
 import { type GoalSet, type GoalSubmission, setGoal } from './set-goal.ts'
 
 interface Decision {
-  /**
-   * What is decided: a review by its gate, a condition by its task. Without it, the plan; a rejection without it means
-   * the only review that is open.
-   */
+  /** A review by its gate, or a condition by its task. Without it: the plan, or to reject, the only open review. */
   readonly task?: string
   readonly reason?: string
   readonly repliedBy?: string
@@ -77,18 +74,14 @@ interface GoalLoop extends Goals {
   stop(): Promise<void>
 }
 
-/** Runs that are running and that no process has. */
 interface Looking {
   readonly abandoned: () => Promise<readonly AbandonedRun[]>
 }
 
-const open = Object.entries(goalMachine.states).flatMap(([name, state]) => ('terminal' in state ? [] : [name]))
-const over = Object.entries(goalMachine.states).flatMap(([name, state]) => ('terminal' in state ? [name] : []))
+const states = stateNames(goalMachine)
+const open = states.filter((state) => !isTerminal(goalMachine, state))
 
-/**
- * `drives` says whether this process works; one that only gives commands leaves goals to others. With an assignment it
- * drives the goals that are in it, and those that it starts.
- */
+/** A process that does not drive leaves goals to others. With an assignment it drives only goals in it or its own. */
 export function createGoals(ports: Judging & Looking, drives: boolean, assignment?: Assignment): GoalLoop {
   const { engine } = ports
   const drivers = new Map<string, Driver>()
@@ -97,20 +90,15 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
 
   function drive(session_id: string, goal_id: string) {
     if (isStopped || isForOthers({ session_id, goal_id })) return
-    const driver =
-      drivers.get(goal_id) ??
-      createDriver(ports, session_id, goal_id, {
-        stepped: () => {
-          steps += 1
-        },
-        ended: () => drivers.delete(goal_id),
-      })
+    const stepped = () => void steps++
+    const ended = () => drivers.delete(goal_id)
+    const driver = drivers.get(goal_id) ?? createDriver(ports, session_id, goal_id, { stepped, ended })
     drivers.set(goal_id, driver)
     driver.kick()
   }
 
-  const isForOthers = ({ session_id, goal_id }: { session_id: string; goal_id: string }) =>
-    assignment !== undefined && !assignment.isAsked({ session_id, goal_id }) && !assignment.isAsked({ session_id })
+  const isForOthers = (goal: { session_id: string; goal_id: string }) =>
+    assignment !== undefined && !assignment.isAsked(goal) && !assignment.isAsked({ session_id: goal.session_id })
 
   async function tagged(states: readonly string[]) {
     const rows = await Promise.all(states.map((state) => engine.runelog.rows(subjects, { tag: `goal:${state}` })))
@@ -126,7 +114,7 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
 
   /** No worker has a run of it, and its driver would record and do nothing now. */
   function isAtRest(state: SessionState, goal: GoalView): boolean {
-    const context = contextFor(state, goal, createBatch(state, engine.clock.now()))
+    const context = goalContext(engine, state, goal)
     decide(context)
     return !isAtWork(state, goal) && context.batch.runes.length === 0 && context.errands.length === 0
   }
@@ -158,10 +146,7 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
     )
   }
 
-  /**
-   * The one question that is meant: the named one, else the plan. A rejection that names nothing means the only review
-   * that is open. An approval does not, or the same request, sent again, would pass a review that no person has looked at.
-   */
+  /** The named question, else the plan. Only a rejection may mean the one open review: an approval may be a repeat. */
   function questionOf(state: SessionState, goal: GoalView, { task, idempotencyKey }: Decision, asked: string): string {
     const said = answeredWith(state, goal, idempotencyKey)
     if (said !== undefined) return said
@@ -177,7 +162,8 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
       const tasks = [...new Set((goal.plan?.tasks ?? []).map(({ key }) => key))]
       const ids = goal.tasks.map(({ planned }) => planned.task_id)
       const isUnknown = task !== undefined && ![...tasks, ...ids, 'the plan'].includes(task)
-      const others = waitsOf(state, goal).filter((wait) => isQuestion(wait) && !reviews.some(isSame(wait)))
+      const known = reviews.map(({ interaction_id }) => interaction_id)
+      const others = waitsOf(state, goal).filter((wait) => isQuestion(wait) && !known.includes(wait.interaction_id))
       const answers = others.map(({ interaction_kind, interaction_id }) => answeredBy(interaction_kind, interaction_id))
       throw faults.goal_not_waiting({
         goal_id: goal.goal_id,
@@ -202,9 +188,9 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
     const stopped = await attempt(engine, session_id, (state) => {
       const goal = state.goals.get(goal_id)
       if (goal === undefined || isTerminal(goalMachine, goal.state)) return { answer: () => undefined }
-      const batch = createBatch(state, engine.clock.now())
-      stopGoal(contextFor(state, goal, batch), cause, reason, 'human')
-      return { batch, read: goal.tasks.map(({ planned }) => planned.task_id), answer: (runes) => runes }
+      const context = goalContext(engine, state, goal)
+      stopGoal(context, cause, reason, 'human')
+      return { batch: context.batch, read: goal.tasks.map(({ planned }) => planned.task_id), answer: (runes) => runes }
     })
     for (const { run_id, kind } of stopped ?? [])
       if (run_id !== undefined && kind.startsWith('run.')) engine.wake(session_id, run_id)
@@ -212,28 +198,10 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
     return stopped !== undefined
   }
 
-  function contextFor(state: SessionState, goal: GoalView, batch: GoalContext['batch']): GoalContext {
-    return {
-      engine,
-      state,
-      goal,
-      batch,
-      config: configOf(goal),
-      ids: goalIds(goal.goal_id, engine.sha256),
-      now: engine.clock.now(),
-      judged: new Map(),
-      prepared: new Map(),
-      evaluated: new Map(),
-      registry: undefined,
-      errands: [],
-    }
-  }
-
   /** Recorded first: should the process die in between, the plan is there and the question is still open. */
   async function givePlan(goal_id: string, session_id: string, plan: Json, interaction_id: string) {
     await attempt(engine, session_id, (state) => {
-      const goal = state.goals.get(goal_id)
-      if (goal === undefined) throw faults.not_found({ what: 'goal', id: goal_id })
+      const goal = goalIn(state, goal_id)
       // A late or repeated rejection is refused by the question itself; its plan replaces none.
       if (state.interactions.get(interaction_id)?.state !== 'open') return { answer: () => undefined }
       const batch = createBatch(state, engine.clock.now())
@@ -270,8 +238,7 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
     },
     show,
     async list() {
-      const ids = [...(await tagged(open)), ...(await tagged(over))]
-      const reports = await Promise.all(ids.map(({ goal_id }) => show(goal_id)))
+      const reports = await Promise.all((await tagged(states)).map(({ goal_id }) => show(goal_id)))
       const rank = ({ ended_at }: GoalReport) => (ended_at === null ? 0 : 1)
       return reports.sort((a, b) => rank(a) - rank(b) || b.received_at - a.received_at)
     },
@@ -285,11 +252,9 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
       const { task, plan, idempotencyKey } = rejection
       const namesNothing = task === undefined && plan === undefined
       const asksNothing = reviewsOf(state, goal).length === 0 && answeredWith(state, goal, idempotencyKey) === undefined
-      if (goal.state === 'blocked' && namesNothing && asksNothing) {
-        const reason = rejection.reason ?? `What it waits for will not come: ${goal.reason}`
-        await stopBy(goal_id, 'given_up', reason)
-        return
-      }
+      const { reason = `What it waits for will not come: ${goal.reason}` } = rejection
+      if (goal.state === 'blocked' && namesNothing && asksNothing)
+        return void (await stopBy(goal_id, 'given_up', reason))
       const interaction_id = questionOf(state, goal, rejection, 'reject')
       // The refusal is what the request is recorded with: a crash between the two leaves a request that can be sent again.
       if (plan !== undefined) await onItsOwn(() => givePlan(goal_id, state.session_id, plan, interaction_id))
@@ -314,7 +279,7 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
     },
     async takeUp(session_id) {
       const { goals } = await engine.sessions.load(session_id)
-      const ids = [...goals.values()].flatMap((goal) => (isTerminal(goalMachine, goal.state) ? [] : [goal.goal_id]))
+      const ids = openIn(goals)
       for (const goal_id of ids) drive(session_id, goal_id)
       await Promise.all(ids.map((goal_id) => drivers.get(goal_id)?.idle()))
       return ids.length === 0 || !isStopped
@@ -322,8 +287,7 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
     steps: () => steps,
     async endAll(session_id, reason) {
       const { goals } = await engine.sessions.load(session_id)
-      for (const goal of [...goals.values()])
-        if (!isTerminal(goalMachine, goal.state)) await stopBy(goal.goal_id, 'session_closed', reason)
+      for (const goal_id of openIn(goals)) await stopBy(goal_id, 'session_closed', reason)
     },
     async idle() {
       await Promise.all([...drivers.values()].map((driver) => driver.idle()))
@@ -335,10 +299,9 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
   }
 }
 
-const isSame =
-  (one: WaitReport) =>
-  ({ interaction_id }: WaitReport) =>
-    interaction_id === one.interaction_id
+function openIn(goals: SessionState['goals']): string[] {
+  return [...goals.values()].filter(({ state }) => !isTerminal(goalMachine, state)).map(({ goal_id }) => goal_id)
+}
 
 function goalIn({ goals }: SessionState, goal_id: string): GoalView {
   const goal = goals.get(goal_id)

@@ -35,11 +35,7 @@ export interface Judging {
   readonly conditions: () => Promise<ConditionEngine>
 }
 
-/**
- * Sends a draft through the Coordinator. Only a frozen graph that verifies becomes tasks; everything else is a failure
- * that the next draft is told of. It may be done again after a crash: the coordination is the same one. Undefined: the
- * Coordinator waits for answers.
- */
+/** Has the Coordinator judge a draft. Only a frozen graph that verifies becomes tasks. Undefined: it waits for answers. */
 export async function judgeDraft(
   judging: Judging,
   session_id: string,
@@ -211,11 +207,7 @@ interface Judged {
   readonly intent: ExecutionIntent
 }
 
-/**
- * The tasks of a judged graph: each action is work for an agent, each gate a review for a person. Phases and decision
- * points are looked through: what stands before them stands before what follows. The condition on the way out of a
- * decision point is that of the task it leads to, also by way of its gate.
- */
+/** Each action is work for an agent, each gate a review for a person. Phases and decision points are looked through. */
 function tasksOf({ graph, registry, intent }: Judged, idOf: (key: string) => string): readonly PlannedTask[] {
   const isTask = ({ node_type }: GraphNode) => node_type === 'action_proposal' || node_type === 'review_gate'
   const nodes = graph.nodes.filter(isTask)
@@ -273,7 +265,6 @@ function isNeeded(other: GraphNode, node: GraphNode, declared: ReadonlyMap<strin
   return declared.get(step)?.includes(other.step_ref ?? '') === true
 }
 
-/** By the steps of the intent. */
 function conditionsIn({ nodes, edges }: ExecutionGraph): ReadonlyMap<string, string> {
   const steps = new Map(nodes.map(({ node_id, step_ref }) => [node_id, step_ref]))
   const decisions = new Set(nodes.flatMap((node) => (node.node_type === 'decision_point' ? [node.node_id] : [])))
@@ -284,10 +275,7 @@ function conditionsIn({ nodes, edges }: ExecutionGraph): ReadonlyMap<string, str
   )
 }
 
-/**
- * A stand-in waits for what its task waits for, not for its task: that one's failure is what lets it begin. The gate of
- * a stand-in waits for the same.
- */
+/** A stand-in waits for what its task waits for, not for its task, whose failure lets it begin. So does its gate. */
 function apart(task: PlannedTask, primary_id: string | null, tasks: readonly PlannedTask[]): PlannedTask {
   if (primary_id === null) return task
   const primary = tasks.find(({ task_id }) => task_id === primary_id)

@@ -1,6 +1,7 @@
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { asJson, type Json } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
+import { type AgentState, agentMachine } from '../../machines/agent.ts'
 import { runMachine } from '../../machines/run.ts'
 import { subject } from '../../runtime/batch.ts'
 import { openRun } from '../../runtime/commands/submit.ts'
@@ -143,7 +144,7 @@ function notConfigured(context: GoalContext, part: 'planner' | 'critic', agent: 
 /** No worker takes the runs of an agent that is over. */
 function isGone({ batch, goal }: GoalContext): boolean {
   const at = batch.stateOf(goal.agent_id)
-  return at === 'terminated' || at === 'failed'
+  return at !== undefined && isTerminal(agentMachine, at as AgentState)
 }
 
 function draftFailed(context: GoalContext, draft: number, failure: Json) {

@@ -131,10 +131,7 @@ export interface Input extends Outcome {
   readonly instead_of: string | null
 }
 
-/**
- * What became of each task once these operations are recorded. A task and the one that depends on it may complete and
- * begin in the same append, so the view alone is one append behind.
- */
+/** What becomes of each task with these operations: a task may complete and its dependent begin in one append. */
 export function outcomesOf(tasks: readonly TaskView[], { ops, states }: Schedule): (task_id: string) => Outcome {
   const known = new Map(
     tasks.map(({ planned, state, result, reason }): [string, Outcome] => [
@@ -151,10 +148,7 @@ export function outcomesOf(tasks: readonly TaskView[], { ops, states }: Schedule
   return (task_id) => known.get(task_id) ?? { state: 'cancelled', result: null, reason: null }
 }
 
-/**
- * The tasks that a task builds on: those it depends on, and behind a review those that the review depends on. A task
- * that failed is followed by its stand-in, and a stand-in that was not needed by the task that completed.
- */
+/** What a task builds on, looking through reviews. A failed task is followed by its stand-in, and vice versa. */
 export function inputsOf(
   tasks: readonly { readonly planned: PlannedTask }[],
   { depends_on }: PlannedTask,

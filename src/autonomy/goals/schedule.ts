@@ -59,10 +59,7 @@ export interface Schedule {
   readonly is_moving: boolean
 }
 
-/**
- * Decides what becomes of the tasks of a goal: first what their runs and questions came to, then who can never run,
- * then who begins, by priority and then by age. Pure; what it decides twice from the same facts is the same.
- */
+/** First what runs and questions came to, then what can never run, then what begins, by priority and age. Pure. */
 export function schedule(tasks: readonly TaskFacts[], limits: Limits): Schedule {
   const states = new Map(tasks.map(({ planned, state }) => [planned.task_id, state]))
   const ops: Op[] = []
@@ -145,10 +142,7 @@ function skipLost(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskS
   }
 }
 
-/**
- * A plan can make tasks wait for each other by way of a stand-in. Where nothing moves and no person is waited for,
- * nothing ever would: those that are left are skipped, so that the goal comes to its review.
- */
+/** Tasks may wait for each other by way of a stand-in. Where nothing moves and no person is asked, they are skipped. */
 function skipStuck(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskState>, record: Note) {
   const left = [...states].filter(([, state]) => !isTerminal(taskMachine, state))
   if (left.some(([, state]) => state !== 'pending')) return
@@ -159,7 +153,6 @@ function skipStuck(tasks: readonly TaskFacts[], states: ReadonlyMap<string, Task
     record({ op: 'skip', task_id, reason: 'What it depends on waits for it in turn.' }, 'skipped')
 }
 
-/** The condition was decided, and not in favour of the task. */
 function whyRefused({ condition }: TaskFacts): string | undefined {
   const decided = condition?.decided
   if (decided == null || decided.holds === true) return undefined
@@ -224,10 +217,6 @@ function assign(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskSta
   }
 }
 
-/**
- * Pending, and all it depends on is met or not taken: the urgent ones first, and of those the oldest. A condition is
- * decided before the gate of its task is asked, so a task that has to be decided does not wait for its gate.
- */
 /** The tasks that one still waits for, by their keys: a dependency counts once it is met or void. */
 export function waitsFor(
   tasks: readonly Waiting[],
@@ -245,6 +234,7 @@ type Waiting = Pick<TaskFacts, 'planned' | 'state'> & { readonly condition: Deci
 
 const isClear = (standing: Standing) => standing === 'met' || standing === 'void'
 
+/** What can begin, urgent and then old ones first. A condition is decided before the gate of its task is asked. */
 function runnable(
   tasks: readonly TaskFacts[],
   states: ReadonlyMap<string, TaskState>,

@@ -84,7 +84,6 @@ function ready(batch: Batch, { session_id }: SessionState, root_agent_id: string
   batch.on(subject.session(session_id), 'graph_runner').move('agent_ready', { root_agent_id })
 }
 
-/** The goal that this key set before; refused if that was another one. */
 async function setBefore(
   engine: Engine,
   { goal_id, goal, config }: { readonly goal_id: string; readonly goal: string; readonly config: GoalConfig },

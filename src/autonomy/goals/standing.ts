@@ -1,10 +1,7 @@
 import { type TaskState, taskMachine } from '../../machines/task.ts'
 import type { PlannedTask } from '../../observation/goal-state.ts'
 
-/**
- * What a task is to those that depend on it: done, never to be done, not taken
- * because of a condition, or still to come.
- */
+/** What a task is to its dependents: done, never to be done, not taken because of a condition, or still to come. */
 export type Standing = 'met' | 'lost' | 'void' | 'open'
 
 /** A task as far as it matters to others. `holds` is what was decided about its condition; without a condition it is null. */

@@ -21,10 +21,7 @@ import type { PlanAnswer, PlanRow, Plans, PlanView } from './plans.ts'
 import { type PlanPorts, receive } from './receive.ts'
 import { coordinations, openPack, type Recorded, recordedIn, rerun, stateOf, viewOf } from './recorded.ts'
 
-/**
- * Coordinations in the sessions of a store. No lease is needed: what a coordination does next follows from what is
- * recorded, each append expects it to be where it was, and of several who work on it one writes each move.
- */
+/** Coordinations in the sessions of a store. They need no lease: each append expects the state it was decided from. */
 export function createPlans(ports: PlanPorts): Plans & { readonly autonomy: Autonomy } {
   const working = new Map<string, Promise<void>>()
   const takingUp = new Set<Promise<boolean>>()

@@ -28,10 +28,7 @@ interface DrivePorts extends PlanPorts {
   readonly isStopping: () => boolean
 }
 
-/**
- * Works on a coordination until it is at rest. Each move is recorded before the
- * next one is made; if someone else recorded it first, it looks again.
- */
+/** Works on a coordination until it is at rest. Each move is recorded before the next one is made. */
 export async function drive(ports: DrivePorts, read: () => Promise<Recorded>): Promise<void> {
   for (;;) {
     const recorded = await read()
@@ -128,7 +125,6 @@ async function isSealed({ runelog }: Engine, { received }: Recorded): Promise<bo
   return (await runelog.head(received.session_id))?.sealed === true
 }
 
-/** The move to record, with what belongs to it. */
 interface Move {
   readonly about: Concerns & { readonly coordination_id: string }
   /** After the move. */
@@ -165,7 +161,6 @@ function recordMove(batch: Batch, move: Move, sha256: Sha256): { readonly deadli
   return { deadline }
 }
 
-/** When open questions expire. */
 interface Deadline {
   readonly interaction_id: string
   readonly at: number

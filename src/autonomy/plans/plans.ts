@@ -9,15 +9,9 @@ import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { CoordinationState } from '../../machines/coordination.ts'
 
-/**
- * Coordinations that survive the process. Each lives in the log of a session;
- * where it stands is the Coordinator, run again over what was recorded.
- */
+/** Coordinations that survive the process. Each lives in the log of a session. */
 export interface Plans {
-  /**
-   * Takes an intent in and works on it until it is at rest: DONE, BLOCKED,
-   * ABORTED, or AWAITING_ANSWERS. Once this resolves, all of that is recorded.
-   */
+  /** Plans an intent until it is DONE, BLOCKED, ABORTED or AWAITING_ANSWERS. All of it is recorded by then. */
   submit(submission: PlanSubmission): Promise<PlanView>
   /** Answers the questions that a coordination has open, and works on until it is at rest again. */
   answer(coordinationId: string, given: PlanAnswer): Promise<PlanView>
@@ -76,7 +70,6 @@ export interface PlanAnswer {
   readonly idempotencyKey?: string
 }
 
-/** Which plans to list. */
 interface PlanQuery {
   readonly state?: CoordinationState
   readonly limit?: number

@@ -64,10 +64,7 @@ async function openAlone(engine: Engine, open: (batch: Batch) => void) {
   return engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
 }
 
-/**
- * Whether this was received before. What counts is what was submitted: policy and registry are the operator's where the
- * submission brings none, and may have changed since.
- */
+/** Compares what was submitted: the policy and registry of the operator may have changed since. */
 async function wasReceived(engine: Engine, coordination_id: string, given: Given): Promise<boolean> {
   const { runelog } = engine
   const row = await runelog.row(subjects, coordination_id)
@@ -90,10 +87,7 @@ interface Defaults {
   readonly registry: () => Promise<RegistrySnapshot>
 }
 
-/**
- * What is recorded of a submission: everything that the Coordinator will see.
- * Secrets are taken out before it sees them, since what it saw is on record.
- */
+/** Everything that the Coordinator will see, and what is recorded. Secrets are taken out before it sees them. */
 async function readSubmission(
   { answer_timeout_ms, ...given }: Given & Pick<RecordOf<PlanSubmission>, 'answer_timeout_ms'>,
   defaults: Defaults,
@@ -118,7 +112,6 @@ async function readSubmission(
   }
 }
 
-/** The input as far as the submission brings it. */
 type Given = Omit<CoordinationInput, 'policy' | 'registry'> & Partial<CoordinationInput>
 
 /** The part of the input that is the submitter's: a copy, each part within limits and refused by its name. */
@@ -149,7 +142,6 @@ export function takenIn<G extends { readonly intent: Json }>(
   return { ...cleaned, intent: sealIntent(cleaned.intent, sha256) }
 }
 
-/** A project of which nothing is remembered yet. */
 function emptyMemory(intent: Json): Json {
   const scope = isRecord(intent) ? intent.scope : undefined
   const project_id = isRecord(scope) && typeof scope.project_id === 'string' ? scope.project_id : 'unknown'

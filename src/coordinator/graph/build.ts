@@ -9,7 +9,6 @@ import { concerns, type PlacedStep, type Shape } from './shape.ts'
 
 type Edge = Omit<GraphEdge, 'edge_id'>
 
-/** A graph under construction. */
 interface Drawing {
   readonly shape: Shape
   readonly phases: readonly PlannedPhase[]
@@ -174,13 +173,11 @@ function nodeIds({ step: { number } }: PlacedStep) {
   return { decision: `node_decide_${n}`, gate: `node_gate_${n}`, action: `node_action_${n}` }
 }
 
-/** The node of a phase. */
 function phaseNode({ node_id, phase, workflow_id }: PlannedPhase): GraphNode {
   const label = `${phase} of ${workflow_id}`
   return { node_id, node_type: 'phase', label, workflow_ref: workflow_id, phase_ref: phase }
 }
 
-/** The verdict of the rules on a step. */
 function decisionNode(placed: PlacedStep): GraphNode {
   const { step, decision } = placed
   return {
@@ -193,7 +190,6 @@ function decisionNode(placed: PlacedStep): GraphNode {
   }
 }
 
-/** The step itself. */
 function actionNode(placed: PlacedStep): GraphNode {
   const { step, risk } = placed
   return {
@@ -210,7 +206,6 @@ function actionNode(placed: PlacedStep): GraphNode {
   }
 }
 
-/** The review before a step. */
 function stepGate(placed: PlacedStep): GraphNode {
   return {
     node_id: nodeIds(placed).gate,
@@ -221,7 +216,6 @@ function stepGate(placed: PlacedStep): GraphNode {
   }
 }
 
-/** The review that the intent requires before a phase, or at the end. */
 function categoryGate(category: ReviewCategory, { phase, workflow_id }: PlannedPhase): GraphNode {
   return {
     node_id: `node_review_${category}`,
@@ -305,7 +299,6 @@ function directlyBefore(workflow: Workflow, phase: PhaseName): readonly PhaseNam
   return workflow.phases[at]?.after ?? (previous === undefined ? [] : [previous.phase])
 }
 
-/** A number as it stands in node ids. */
 function pad(n: number): string {
   return String(n).padStart(3, '0')
 }

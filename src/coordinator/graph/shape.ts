@@ -135,10 +135,7 @@ export function concerns(category: ReviewCategory, { step }: PlacedStep): boolea
   return step.effects.some((effect) => reviewedEffects[category].includes(effect))
 }
 
-/**
- * What makes the plan risky: what its author declares, and the steps that are in it. A step that a rule or an answer
- * took out counts no more. Every factor says what it rests on; the highest one is the plan's risk.
- */
+/** The risk that the intent declares and that of the steps in the plan. The highest factor is the risk of the plan. */
 export function assessRisk(
   { intent }: Given,
   placed: readonly PlacedStep[],

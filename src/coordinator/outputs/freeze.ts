@@ -60,7 +60,6 @@ export const statementFile = 'statement.json'
 export const envelopeFile = 'statement.dsse.json'
 /** Times stand beside what is frozen and outside its checksums: the same input gives the same frozen bytes, at any time. */
 export const journalFile = 'journal.json'
-/** The media type of a statement. */
 const payloadType = 'application/vnd.in-toto+json'
 
 /** As much of a statement as is needed to say which file it disagrees with. */

@@ -44,10 +44,7 @@ import {
 import { artifactId, artifactTypes, type Documents, originsIn, type PlanProblem, runIdOf } from './lineage.ts'
 import { markdownOf } from './markdown.ts'
 
-/**
- * Checks the files of a plan with nothing but the files. It computes everything that follows from something else again
- * and compares, so a change to any byte of any file is found. Only a key finds a forger who rewrites all files.
- */
+/** Computes everything in the files of a plan again and compares. Only a key finds a forger who rewrites them all. */
 export function verifyPlan(
   files: FrozenFiles,
   { sha256 }: Pick<Ports, 'sha256'>,

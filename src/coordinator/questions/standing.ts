@@ -67,10 +67,7 @@ function byPolicy(question: Question): Settled[] {
   return [{ question, answer_type: 'choice', value: fallback.value, provided_by: 'policy_default' }]
 }
 
-/**
- * The inputs, and what becomes of each question. What only concerns denied steps is not asked any more. A default in
- * force stays so: it may be why the rules deny the step, and they would allow it without.
- */
+/** What becomes of each question. Questions about denied steps are not asked; defaults in force stay in force. */
 export function standingOf(
   progress: Progress,
   { sha256 }: Ports,
@@ -91,10 +88,7 @@ export function standingOf(
   return { given, governed }
 }
 
-/**
- * The open questions of the plan, most pressing first: those of the intent, those of its commands, evidence that cannot be
- * found, and changes without a rollback.
- */
+/** The open questions, most pressing first: of the intent, its commands, lost evidence, changes without a rollback. */
 function uncertaintiesOf({ intent, context, steps }: Given, run_id: string, sha256: Sha256): readonly Question[] {
   const all = steps.map(({ step_id }) => step_id)
   const evidence = new Set([

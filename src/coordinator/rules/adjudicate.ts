@@ -11,7 +11,6 @@ import type { Rule } from '../schemas/registry.ts'
 import { highestRisk, type Problem, type RiskLevel, riskLevels, type Verdict, verdicts } from '../schemas/scalars.ts'
 import type { RuleAnswer, RuleRequest, RuleSets } from './engine.ts'
 
-/** The steps to judge, the answers and defaults in force, and the round. */
 interface Adjudged {
   readonly steps: readonly PlannedStep[]
   readonly settled: readonly Settled[]

@@ -6,10 +6,7 @@ import { type Effect, effects, highestRisk, type Mode, modes, type RiskLevel } f
 /** What is in force after intent, policy and registry are combined. */
 export type Effective = ContextBundle['effective']
 
-/**
- * The mode, the question budget and the risk in force. The stricter mode is the one that asks less. The risk is at least
- * that of the commands, whatever the intent declares.
- */
+/** The stricter mode is the one that asks less. The risk is at least that of the commands. */
 export function effectiveOf(intent: ExecutionIntent, policy: ExecutionPolicy | null, index: RegistryIndex): Effective {
   const { interaction } = intent
   const strictness = (mode: Mode) => modes.indexOf(mode)

@@ -1,7 +1,6 @@
 import type { Json } from '../../kernel/json.ts'
 import type { Verdict } from '../schemas/scalars.ts'
 
-/** The types of Cedar that rules meet, and how they look here. */
 interface Types {
   readonly String: string
   readonly Long: number
@@ -64,10 +63,7 @@ ${Object.entries(ruleAttributes)
 };
 `
 
-/**
- * What the Coordinator needs from a rule language. The implementation is passed
- * in; it must be deterministic, and it must never pass over a rule in silence.
- */
+/** The rule language. An implementation is deterministic and never passes over a rule in silence. */
 export interface RuleEngine {
   /** Name and version: part of every decision and of the lineage. */
   readonly version: string

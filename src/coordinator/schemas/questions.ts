@@ -71,7 +71,6 @@ export const openQuestion = z
 /** See `openQuestion`. */
 export type OpenQuestion = z.infer<typeof openQuestion>
 
-/** A question as it is asked. */
 const question = z.strictObject({
   question_id: z.string().regex(/^q_[0-9a-f]{16}$/),
   key: contentId,
@@ -122,7 +121,6 @@ const about = {
   rationale: sentence.optional(),
 }
 
-/** Any JSON, with the type that is used everywhere. */
 const json: z.ZodType<Json> = z.json()
 
 /** An answer to one question. What is not one of the suggested answers has no effect but that a person reviews the steps. */

@@ -17,7 +17,6 @@ const versioned = {
   checksum: sha256Hex,
 }
 
-/** Phases, each with a leading role and its commands. */
 const workflow = z.strictObject({
   kind: z.literal('workflow'),
   ...versioned,
@@ -39,7 +38,6 @@ const workflow = z.strictObject({
     .max(12),
 })
 
-/** An agent with its roles and its model. */
 const agent = z.strictObject({
   kind: z.literal('agent'),
   ...versioned,
@@ -51,7 +49,6 @@ const agent = z.strictObject({
   }),
 })
 
-/** A command that plans may use. */
 const command = z.strictObject({
   kind: z.literal('command'),
   ...versioned,

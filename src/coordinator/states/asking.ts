@@ -82,7 +82,6 @@ function hasDefault({ default_strategy: fallback, suggested_answers }: Question)
   return suggested_answers.some(({ value }) => value === fallback.value)
 }
 
-/** The questions of one round, within the budget. */
 function questionPackOf(
   { run_id, ledger }: Progress,
   given: Given,
@@ -165,7 +164,6 @@ interface Answered {
   readonly pack: AnswerPack | null
 }
 
-/** Evaluates the rules on the plan with the answers in it. */
 function weigh(progress: Progress, { asked, answers, pack }: Answered, ports: Ports): Outcome {
   const { ledger, artifacts } = progress
   const { given, governed } = standingOf(progress, ports)
@@ -272,10 +270,7 @@ interface Compared {
   readonly round: number
 }
 
-/**
- * Answers that make the rules deny a step, or leave it undecided, that they let pass before. Each answer is tried alone
- * to find the one at fault; if none is alone, all of them are.
- */
+/** Answers that make the rules no longer pass a step. Each is tried alone; if none is at fault alone, all are. */
 function conflictsOf(
   { fresh, standing, before, after, round }: Compared,
   given: Given,

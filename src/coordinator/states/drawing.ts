@@ -104,10 +104,7 @@ function keys(questions: readonly Question[]): string {
   return questions.map(({ key, question_id }) => `${key} (${question_id})`).join(', ')
 }
 
-/**
- * Draws the plan again with every answer in it, and assesses the risk of what is left. A question without an answer
- * stays in the graph as a placeholder and blocks the plan.
- */
+/** Draws the plan with every answer in it and assesses its risk. A question without an answer blocks it. */
 export const graphFinalized: Handler = (progress, ports) => {
   const { given, governed } = standingOf(progress, ports)
   const decisions = progress.artifacts.rule_decisions.at(-1)?.decisions ?? []

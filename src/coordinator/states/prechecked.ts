@@ -67,7 +67,6 @@ function unevaluated(red_lines: PrecheckReport['red_lines']): string {
   return open.length === 0 ? '' : ` Not evaluated yet: ${open.join(', ')}.`
 }
 
-/** Checks an intent against its shape, its seal, the red lines, the policy and the registry. */
 function precheck({ input, run_id }: Progress, { sha256 }: Ports): PrecheckReport {
   const parsed = executionIntent.safeParse(input.intent)
   const intent = parsed.success ? parsed.data : null
