@@ -54,94 +54,72 @@ const pipelines: readonly [RegExp, string][] = [
 
 const testFile = /(^|\/)(tests?|spec|__tests__)\/.*\.[a-z]+$|[._-](test|spec)\.[a-z]+$|(^|\/)test_[^/]+\.py$|_test\.go$/
 
-function whole<F>(file: SourceFile, fact: F, description: string): Find<F> {
-  return { fact, file: file.path, line: 1, snippet: lineText(file.text, 1), description }
+function found<F>(file: SourceFile, fact: F, description: string, line = 1): Find<F> {
+  return { fact, file: file.path, line, snippet: lineText(file.text, line), description }
 }
 
-function detectLanguages(files: readonly SourceFile[]): Find<{ name: string; files: number }>[] {
-  const found = Map.groupBy(files, ({ path }) => languages[baseName(path).split('.').slice(1).at(-1) ?? ''] ?? '')
-  return [...found]
+function detectLanguages(files: readonly SourceFile[]) {
+  const byName = Map.groupBy(files, ({ path }) => languages[baseName(path).split('.').slice(1).at(-1) ?? ''] ?? '')
+  return [...byName]
     .filter(([name]) => name !== '')
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([name, those]) => {
-      const first = those[0]
-      return first === undefined
-        ? []
-        : [whole(first, { name, files: those.length }, `${those.length} files of ${name}`)]
+      const fact = { name, files: those.length }
+      return those.slice(0, 1).map((first) => found(first, fact, `${those.length} files of ${name}`))
     })
 }
 
-function detectManifests(files: readonly SourceFile[]): Find<{ path: string; ecosystem: string }>[] {
+function detectManifests(files: readonly SourceFile[]) {
   return files.flatMap((file) => {
     const ecosystem = manifests[baseName(file.path)]
-    return ecosystem === undefined ? [] : [whole(file, { path: file.path, ecosystem }, `A manifest of ${ecosystem}`)]
+    return ecosystem === undefined ? [] : [found(file, { path: file.path, ecosystem }, `A manifest of ${ecosystem}`)]
   })
 }
 
-function detectScripts(files: readonly SourceFile[]): Find<{ name: string; runs: string; path: string }>[] {
+function detectScripts(files: readonly SourceFile[]) {
   return files
     .filter(({ path }) => baseName(path) === 'package.json')
-    .flatMap(({ path, text }) => {
-      const scripts = scriptsIn(text)
-      const offset = lineOf(text, '"scripts"') ?? 1
-      const rest = text
-        .split('\n')
-        .slice(offset - 1)
-        .join('\n')
-      return Object.entries(scripts)
+    .flatMap((file) => {
+      const { path, text } = file
+      const before = (lineOf(text, '"scripts"') ?? 1) - 1
+      const rest = text.split('\n').slice(before).join('\n')
+      return Object.entries(scriptsIn(text))
         .sort(([a], [b]) => (a < b ? -1 : 1))
         .map(([name, runs]) => {
-          const line = offset - 1 + (lineOf(rest, `${JSON.stringify(name)}:`) ?? 1)
-          return {
-            fact: { name, runs, path },
-            file: path,
-            line,
-            snippet: lineText(text, line),
-            description: `The script ${name}`,
-          }
+          const line = before + (lineOf(rest, `${JSON.stringify(name)}:`) ?? 1)
+          return found(file, { name, runs, path }, `The script ${name}`, line)
         })
     })
 }
 
-function detectPipelines(files: readonly SourceFile[]): Find<{ path: string; system: string }>[] {
+function detectPipelines(files: readonly SourceFile[]) {
   return files.flatMap((file) => {
     const system = pipelines.find(([pattern]) => pattern.test(file.path))?.[1]
-    return system === undefined ? [] : [whole(file, { path: file.path, system }, `A pipeline of ${system}`)]
+    return system === undefined ? [] : [found(file, { path: file.path, system }, `A pipeline of ${system}`)]
   })
 }
 
-function detectTests(files: readonly SourceFile[]): Find<{ path: string }>[] {
-  return files.filter(({ path }) => testFile.test(path)).map((file) => whole(file, { path: file.path }, 'A test'))
+function detectTests(files: readonly SourceFile[]) {
+  return files.filter(({ path }) => testFile.test(path)).map((file) => found(file, { path: file.path }, 'A test'))
 }
 
-function detectOwners(files: readonly SourceFile[]): Find<{ pattern: string; owners: string[] }>[] {
-  return files
-    .filter(({ path }) => baseName(path) === 'CODEOWNERS')
-    .flatMap(({ path, text }) =>
-      text.split('\n').flatMap((raw, i) => {
-        const [pattern, ...owners] = raw.replace(/#.*$/, '').trim().split(/\s+/)
-        if (pattern === undefined || pattern === '' || owners.length === 0) return []
-        const description = `Who owns ${pattern}`
-        return [
-          {
-            fact: { pattern, owners },
-            file: path,
-            line: i + 1,
-            snippet: raw.trim().slice(0, 400).toWellFormed(),
-            description,
-          },
-        ]
-      }),
-    )
+function detectOwners(files: readonly SourceFile[]) {
+  const lists = files.filter(({ path }) => baseName(path) === 'CODEOWNERS')
+  return lists.flatMap((file) =>
+    file.text.split('\n').flatMap((raw, i) => {
+      const [pattern, ...owners] = raw.replace(/#.*$/, '').trim().split(/\s+/)
+      if (pattern === undefined || pattern === '' || owners.length === 0) return []
+      return [found(file, { pattern, owners }, `Who owns ${pattern}`, i + 1)]
+    }),
+  )
 }
 
 function scriptsIn(text: string): Record<string, string> {
   // A manifest that cannot be read has no scripts that a fact pack could name; that it is there is a fact of its own.
   const read = boundedJsonIn(text, jsonLimits.result)
   const scripts = 'value' in read && isRecord(read.value) && isRecord(read.value.scripts) ? read.value.scripts : {}
-  return Object.fromEntries(
-    Object.entries(scripts).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
-  )
+  const isText = (entry: [string, unknown]): entry is [string, string] => typeof entry[1] === 'string'
+  return Object.fromEntries(Object.entries(scripts).filter(isText))
 }
 
 /** More tests than this add nothing to a plan; the scan says how many it saw by listing the first of them. */
@@ -151,22 +129,18 @@ const mostTests = 200
 export function factsOf(project_id: string, given: readonly SourceFile[], sha256: Sha256): FactPack {
   const files = given.toSorted((a, b) => (a.path < b.path ? -1 : 1))
   const evidence: FactEvidence[] = []
-  const cite = <F>(
-    category: FactEvidence['category'],
-    finds: readonly Find<F>[],
-  ): (F & { evidence_refs: string[] })[] =>
+  const cite = <F>(category: FactEvidence['category'], finds: readonly Find<F>[]) =>
     finds.map(({ fact, file, line, snippet, description }) => {
       const id = `ev${evidence.length + 1}`
       evidence.push({ id, source_file: file, category, snippet, line, description })
       return { ...fact, evidence_refs: [id] }
     })
+  const texts = files.map(({ path, text }) => [path, sha256(text)])
+  const repo_fingerprint = checksumOf(texts, sha256)
   return {
     schema_version: '1.0.0',
     project_id,
-    repo_fingerprint: checksumOf(
-      files.map(({ path, text }) => [path, sha256(text)]),
-      sha256,
-    ),
+    repo_fingerprint,
     languages: cite('language', detectLanguages(files)),
     manifests: cite('manifest', detectManifests(files)),
     scripts: cite('script', detectScripts(files)),

@@ -2,7 +2,7 @@ import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
 import { nearest } from '../kernel/nearest.ts'
 import { checksumOf } from './checksum.ts'
-import type { RuleEngine } from './rules/engine.ts'
+import type { Ports } from './progress.ts'
 import {
   type EntryOf,
   type RegistryEntry,
@@ -16,7 +16,7 @@ import { type ContentKind, type Problem, problemsOf, severity } from './schemas/
 
 /** What entries say about each other must be true: parents exist, workflows name known commands and phases. */
 function linkProblems(admitted: readonly { name: string; entry: RegistryEntry }[]): Problem[] {
-  const versions = new Set(admitted.map(({ entry }) => `${entry.kind} ${entry.id} ${entry.version}`))
+  const versions = new Set(admitted.map(({ entry }) => keyOf(entry)))
   const commands = new Set(admitted.flatMap(({ entry }) => (entry.kind === 'command' ? [entry.id] : [])))
   return admitted.flatMap(({ name, entry }) => {
     const problems: Problem[] = []
@@ -47,11 +47,6 @@ export type Admission =
   | { readonly admitted: true; readonly snapshot: RegistrySnapshot }
   | { readonly admitted: false; readonly problems: readonly Problem[] }
 
-interface Ports {
-  readonly sha256: Sha256
-  readonly rules: RuleEngine
-}
-
 /** Takes in all of a registry or nothing: a rule left out for a mistake might be the one that denies. */
 export function admitRegistry(sources: readonly RegistrySource[], ports: Ports): Admission {
   const problems: Problem[] = []
@@ -66,24 +61,15 @@ export function admitRegistry(sources: readonly RegistrySource[], ports: Ports):
     if (taken.entry !== null) admitted.push({ name, entry: taken.entry })
     problems.push(...taken.problems)
   }
-  problems.push(...repeated(admitted))
-  problems.push(...linkProblems(admitted))
+  problems.push(...repeated(admitted), ...linkProblems(admitted))
   if (problems.length > 0) return { admitted: false, problems }
-  return {
-    admitted: true,
-    snapshot: snapshotOf(
-      admitted.map(({ entry }) => entry),
-      ports.sha256,
-    ),
-  }
+  const entries = admitted.map(({ entry }) => entry)
+  return { admitted: true, snapshot: snapshotOf(entries, ports.sha256) }
 }
 
 /** Content-addressed: the order of the files and their names do not matter. */
 export function snapshotOf(entries: readonly RegistryEntry[], sha256: Sha256): RegistrySnapshot {
-  const sorted = entries
-    .map((entry) => ({ key: `${entry.kind} ${entry.id} ${entry.version}`, entry }))
-    .sort((a, b) => (a.key < b.key ? -1 : 1))
-    .map(({ entry }) => entry)
+  const sorted = entries.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
   const index = sorted.map(({ kind, id, version, status, checksum }) => ({ kind, id, version, status, checksum }))
   return { schema_version: '1.0.0', snapshot_id: checksumOf(index, sha256), entries: sorted }
 }
@@ -103,32 +89,30 @@ function admitEntry(name: string, file: RegistryFile, { sha256, rules }: Ports) 
   const checksum = entryChecksum(content, sha256)
   if (file.checksum === undefined && file.status === 'frozen')
     say('checksum_missing', `a frozen entry must carry its checksum, which is ${checksum}`)
-  if (file.checksum !== undefined && file.checksum !== checksum)
-    say(
-      'checksum_mismatch',
-      `its content has the checksum ${checksum}, not ${file.checksum}; a change needs a new version`,
-    )
+  const changed = `its content has the checksum ${checksum}, not ${file.checksum}; a change needs a new version`
+  if (file.checksum !== undefined && file.checksum !== checksum) say('checksum_mismatch', changed)
   return { entry: registryEntry.parse({ ...content, checksum }), problems }
 }
 
 /** A rule says who it is, why it speaks and how much it weighs. */
-function annotationProblems(
-  rule_id: string,
-  { id, reason = '', severity: level }: Readonly<Record<string, string | undefined>>,
-) {
-  return [
-    ...(id === rule_id ? [] : [`its policy must carry @id("${rule_id}")`]),
-    ...(reason.trim() === '' ? ['its policy must carry @reason("…")'] : []),
-    ...(severity.safeParse(level).success
-      ? []
-      : [`its policy must carry @severity, one of ${severity.options.join(', ')}`]),
+function annotationProblems(rule_id: string, annotations: Readonly<Record<string, string | undefined>>) {
+  const { id, reason = '', severity: level } = annotations
+  const missing = [
+    ...(id === rule_id ? [] : [`@id("${rule_id}")`]),
+    ...(reason.trim() === '' ? ['@reason("…")'] : []),
+    ...(severity.safeParse(level).success ? [] : [`@severity, one of ${severity.options.join(', ')}`]),
   ]
+  return missing.map((annotation) => `its policy must carry ${annotation}`)
+}
+
+function keyOf({ kind, id, version }: RegistryEntry): string {
+  return `${kind} ${id} ${version}`
 }
 
 function repeated(admitted: readonly { name: string; entry: RegistryEntry }[]): Problem[] {
   const seen = new Map<string, string>()
   return admitted.flatMap(({ name, entry }) => {
-    const key = `${entry.kind} ${entry.id} ${entry.version}`
+    const key = keyOf(entry)
     const first = seen.get(key)
     if (first !== undefined)
       return [{ code: 'entry_repeated', message: `${key} is also in ${first}`, path: name, refs: [entry.id] }]
@@ -181,13 +165,10 @@ export interface Reference {
   readonly checksum?: string | undefined
 }
 
+type Missing = 'reference_missing' | 'reference_inactive' | 'version_drift'
 type Resolution<K extends ContentKind = ContentKind> =
   | { readonly found: EntryOf<K> }
-  | {
-      readonly found: null
-      readonly code: 'reference_missing' | 'reference_inactive' | 'version_drift'
-      readonly message: string
-    }
+  | { readonly found: null; readonly code: Missing; readonly message: string }
 
 /** What a reference means in this registry: the pinned version, or the newest one that may be used. */
 export function resolve<K extends ContentKind>(
@@ -195,34 +176,27 @@ export function resolve<K extends ContentKind>(
   reference: Reference & { kind: K },
 ): Resolution<K> {
   const { kind, id, version, checksum } = reference
+  const lacks = (code: Missing, message: string) => ({ found: null, code, message })
   const versions = index.versions(kind, id)
   if (versions.length === 0) {
     const near = nearest(id, index.ids(kind))
     const hint = near === null ? `it has no ${kind} at all` : `the nearest is ${near}`
-    return { found: null, code: 'reference_missing', message: `The registry has no ${kind} ${id}; ${hint}.` }
+    return lacks('reference_missing', `The registry has no ${kind} ${id}; ${hint}.`)
   }
-  const usable = versions.filter(isUsable)
   const listed = versions.map((entry) => `${entry.version} (${entry.status})`).join(', ')
-  const entry = version === undefined ? usable[0] : versions.find((candidate) => candidate.version === version)
-  if (entry === undefined && version !== undefined)
-    return {
-      found: null,
-      code: 'version_drift',
-      message: `The intent was written against ${kind} ${id} ${version}, which the registry no longer has; it has ${listed}.`,
-    }
-  if (entry === undefined || !isUsable(entry))
-    return {
-      found: null,
-      code: 'reference_inactive',
-      message: `${kind} ${id} has no version that is active or frozen${version === undefined ? '' : ` under ${version}`}; it has ${listed}.`,
-    }
-  if (checksum !== undefined && checksum !== entry.checksum)
-    return {
-      found: null,
-      code: 'version_drift',
-      message: `${kind} ${id} ${entry.version} has the checksum ${entry.checksum}; the intent was written against ${checksum}.`,
-    }
-  return { found: entry }
+  const entry = versions.find((one) => (version === undefined ? isUsable(one) : one.version === version))
+  if (entry === undefined && version !== undefined) {
+    const drift = `The intent was written against ${kind} ${id} ${version}, which the registry no longer has`
+    return lacks('version_drift', `${drift}; it has ${listed}.`)
+  }
+  if (entry === undefined || !isUsable(entry)) {
+    const under = version === undefined ? '' : ` under ${version}`
+    const none = `${kind} ${id} has no version that is active or frozen${under}`
+    return lacks('reference_inactive', `${none}; it has ${listed}.`)
+  }
+  if (checksum === undefined || checksum === entry.checksum) return { found: entry }
+  const actual = `${kind} ${id} ${entry.version} has the checksum ${entry.checksum}`
+  return lacks('version_drift', `${actual}; the intent was written against ${checksum}.`)
 }
 
 function isUsable(entry: RegistryEntry): boolean {

@@ -17,14 +17,17 @@ export function reviewPackOf(progress: Progress, graph: ExecutionGraph, { sha256
   const { intent, steps } = given
   const actions = graph.nodes.filter(({ node_type }) => node_type === 'action_proposal')
   const planned = steps.filter(({ step_id }) => actions.some(({ step_ref }) => step_ref === step_id))
-  const durations = new Map(
-    actions.flatMap(({ node_id, step_ref }): [string, number][] => {
-      const known = planned.find(({ step_id }) => step_id === step_ref)?.command.estimate.duration_ms
-      return known === undefined ? [] : [[node_id, known]]
-    }),
-  )
-  const risk = progress.artifacts.risk_assessment.at(-1)
+  const durations = new Map<string, number>()
+  for (const { node_id, step_ref } of actions) {
+    const known = planned.find(({ step_id }) => step_id === step_ref)?.command.estimate.duration_ms
+    if (known !== undefined) durations.set(node_id, known)
+  }
+  const untimed = planned.filter(({ command }) => command.estimate.duration_ms === undefined)
+  const assessed = progress.artifacts.risk_assessment.at(-1)
+  const { overall_risk, factors } = assessed ?? { overall_risk: intent.risk.overall, factors: [] }
   const decisions = progress.artifacts.rule_decisions.at(-1)?.decisions ?? []
+  const judged = decisions.filter(({ step_id }) => planned.some((step) => step.step_id === step_id))
+  const gates = graph.nodes.filter(({ node_type }) => node_type === 'review_gate')
   return {
     pack_id: idOf('review', [progress.run_id, graph.checksum], sha256),
     schema_version: '2.2.0',
@@ -37,37 +40,23 @@ export function reviewPackOf(progress: Progress, graph: ExecutionGraph, { sha256
       actions: actions.length,
       dropped_steps: graph.dropped_steps.map(({ step_id, reason }) => ({ step_id, reason })),
       estimated_duration_ms: durations.size === 0 && actions.length > 0 ? null : longestPath(graph, durations),
-      duration_not_estimated: planned
-        .filter(({ command }) => command.estimate.duration_ms === undefined)
-        .map(({ step_id }) => step_id),
+      duration_not_estimated: untimed.map(({ step_id }) => step_id),
       complexity_score: complexityOf(graph),
     },
     risk: {
-      overall: risk?.overall_risk ?? intent.risk.overall,
-      justification: (risk?.factors ?? []).map(({ reason, level, evidence_refs }) => ({
-        reason,
-        level,
-        evidence_refs,
-      })),
+      overall: overall_risk,
+      justification: factors.map(({ reason, level, evidence_refs }) => ({ reason, level, evidence_refs })),
     },
     change_impact: changeImpact(planned, intent, given.policy),
     rollback_guide: rollbackGuide(given, actions),
-    review_gates: graph.nodes
-      .filter(({ node_type }) => node_type === 'review_gate')
-      .map(({ node_id, review_category, step_ref, review_criteria }) => ({
-        node_id,
-        category: review_category ?? null,
-        step_id: step_ref ?? null,
-        criteria: review_criteria ?? [],
-      })),
+    review_gates: gates.map(({ node_id, review_category: category, step_ref, review_criteria: criteria }) => {
+      return { node_id, category: category ?? null, step_id: step_ref ?? null, criteria: criteria ?? [] }
+    }),
     requires_review: intent.risk.requires_review,
-    warnings: decisions
-      .filter(({ step_id }) => planned.some((step) => step.step_id === step_id))
-      .flatMap(({ step_id, matched_rules }) =>
-        matched_rules
-          .filter(({ verdict }) => verdict === 'warn')
-          .map(({ rule_id, reason }) => ({ step_id, rule_id, reason })),
-      ),
+    warnings: judged.flatMap(({ step_id, matched_rules }) => {
+      const warned = matched_rules.filter(({ verdict }) => verdict === 'warn')
+      return warned.map(({ rule_id, reason }) => ({ step_id, rule_id, reason }))
+    }),
     red_lines: finalRedLines(progress, graph),
   }
 }
@@ -78,12 +67,9 @@ function rollbackGuide({ steps }: Given, actions: ExecutionGraph['nodes']): Revi
     .toReversed()
     .flatMap(({ node_id, step_ref }) => {
       const step = steps.find(({ step_id }) => step_id === step_ref)
-      if (
-        step === undefined ||
-        (step.effects.every((effect) => effect === 'read') && step.command.rollback === undefined)
-      )
-        return []
+      if (step === undefined) return []
       const { rollback, irreversible } = step.command
+      if (rollback === undefined && step.effects.every((effect) => effect === 'read')) return []
       const instruction = rollback ?? 'The registry does not say how to undo this.'
       return [{ step_id: step.step_id, node_id, is_irreversible: irreversible, instruction }]
     })
@@ -96,9 +82,12 @@ export function finalRedLines(progress: Progress, graph: ExecutionGraph): RedLin
   const { input, artifacts, ledger } = progress
   const { mode } = context.effective
   const assessed = artifacts.risk_assessment.at(-1)?.overall_risk
+  const problem = (code: string, what: string) => (id: string) => ({ code, message: `${id} ${what}.`, refs: [id] })
+  const asked = problem('full_auto_asked', 'was asked in full_auto')
+  const bare = problem('action_without_evidence', 'has no evidence')
   return redLinesOf({
     RL1: { problems: [input.intent, ...takenPacks(ledger)].flatMap((carried) => executionPayloads(carried)) },
-    RL2: { problems: mode === 'full_auto' ? ledger.asked.map(askedIn) : [] },
+    RL2: { problems: mode === 'full_auto' ? ledger.asked.map(asked) : [] },
     RL3:
       assessed === undefined
         ? { not_evaluated: 'The risk of the plan was never assessed.' }
@@ -119,29 +108,17 @@ function takenPacks({ arrived, read, refused }: Progress['ledger']): readonly Js
     .flatMap((round, i) => ('answer_pack' in round && !isRefused(i) ? [round.answer_pack] : []))
 }
 
-function askedIn(question_id: string): Problem {
-  return { code: 'full_auto_asked', message: `${question_id} was asked in full_auto.`, refs: [question_id] }
-}
-
-function bare(node_id: string): Problem {
-  return { code: 'action_without_evidence', message: `${node_id} has no evidence.`, refs: [node_id] }
-}
-
 /** Commands, agents and roles of the graph that the precheck did not find in the registry. */
 function strangers(
   { nodes, swimlanes }: ExecutionGraph,
   confirmed: readonly { readonly kind: string; readonly id: string; readonly version: string }[],
   index: RegistryIndex,
 ): Problem[] {
+  const known = new Set(confirmed.map(({ kind, id, version }) => `${kind} ${id} ${version}`))
   const commands = nodes
     .filter(({ command_ref }) => command_ref !== undefined)
-    .filter(
-      ({ command_ref, command_version }) =>
-        !confirmed.some(
-          ({ kind, id, version }) => kind === 'command' && id === command_ref && version === command_version,
-        ),
-    )
     .map(({ command_ref, command_version }) => `command ${command_ref} ${command_version}`)
+    .filter((command) => !known.has(command))
   const agents = swimlanes.flatMap(({ agent_id, role }) => {
     const agent = confirmed.find(({ kind, id }) => kind === 'agent' && id === agent_id)
     if (agent === undefined) return [`agent ${agent_id}`]
@@ -201,14 +178,11 @@ function changeImpact(
   }
   const known = (amount: 'commits' | 'tokens' | 'cost_usd') => steps.flatMap((step) => basisOf(step, amount) ?? [])
   const files = steps.flatMap((step) => filesOf(step, targets) ?? [])
+  const mostPerCommit = constraints.allow_bulk_changes ? null : constraints.max_files_per_commit
   const perCommit = steps.flatMap((step) => filesPerCommit(step, files) ?? [])
   return {
     files: measure(countedOnce(files, targets), budgets.max_files),
-    files_per_commit: measure(
-      perCommit,
-      constraints.allow_bulk_changes ? null : constraints.max_files_per_commit,
-      (amounts) => Math.max(0, ...amounts),
-    ),
+    files_per_commit: measure(perCommit, mostPerCommit, (amounts) => Math.max(0, ...amounts)),
     commits: measure(known('commits'), budgets.max_commits),
     tokens: measure(known('tokens'), budgets.max_tokens),
     cost_usd: measure(known('cost_usd'), budgets.max_cost_usd),
@@ -264,11 +238,9 @@ function filesPerCommit(step: PlannedStep, files: readonly Basis[]): Basis | nul
 
 function basisOf({ step_id, command }: PlannedStep, amount: keyof Command['estimate']): Basis | null {
   const known = command.estimate[amount]
-  return known === undefined ? null : { step_id, amount: known, source: sourceOf(command) }
-}
-
-function sourceOf({ id, version }: Command): string {
-  return `registry:command/${id}@${version}`
+  return known === undefined
+    ? null
+    : { step_id, amount: known, source: `registry:command/${command.id}@${command.version}` }
 }
 
 /** Sums of decimal fractions drift in the last digits; a millionth of a dollar is exact enough. */
