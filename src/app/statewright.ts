@@ -4,20 +4,15 @@ import { hostPorts } from '../adapters/host/ports.ts'
 import type { McpServers, Telling } from '../adapters/mcp/open-servers.ts'
 import { pickTools } from '../adapters/mcp/pick-tools.ts'
 import type { McpServer, McpServerOptions } from '../adapters/mcp/server-config.ts'
-import { createIds, systemClock, systemRandom, systemTimers } from '../adapters/system/timers.ts'
-import { createGoals } from '../autonomy/goals/goals.ts'
 import { faults } from '../faults/catalogue.ts'
 import type { Sha256 } from '../kernel/digest.ts'
-import type { Ports as StorePorts } from '../runelog/port.ts'
 import { type Asked, type Assignment, createAssignment } from '../runtime/assignment.ts'
 import { type Agent, type AgentDefinition, checkedAgent, equip } from '../runtime/define-agent.ts'
 import { delegateTool } from '../runtime/delegation.ts'
 import type { Engine, Settings } from '../runtime/engine.ts'
 import type { AnyModel, Model } from '../runtime/model.ts'
 import type { PolicyOptions } from '../runtime/options.ts'
-import type { Clock, Ids, Log, Random, Timers } from '../runtime/ports.ts'
-import { createRuntime, type Runtime } from '../runtime/runtime.ts'
-import type { SharedStore } from '../runtime/store.ts'
+import type { Log } from '../runtime/ports.ts'
 import type { Policy } from '../runtime/tools/policy.ts'
 import type { Limits } from '../server/limits.ts'
 import type { StoreKey } from '../surface/backend.ts'
@@ -26,11 +21,12 @@ import type { Scope } from '../surface/operation.ts'
 import type { AgentCard } from '../wire/run.ts'
 import { backendOf } from './backend.ts'
 import { checkConfig } from './config.ts'
-import { defaultSettings, withDefaults } from './defaults.ts'
+import { connect, type HandPorts } from './connect.ts'
+import { withDefaults } from './defaults.ts'
 import { cleaning, knownSecrets } from './known-secrets.ts'
 import { createGroups, type Statewright } from './library.ts'
 import { checkingArguments } from './library-arguments.ts'
-import { checkSigningKey, openPlans, type PlanOptions } from './open-plans.ts'
+import { checkSigningKey, type PlanOptions } from './open-plans.ts'
 import { closeStore, openStore, type Store } from './open-store.ts'
 import { packageVersion } from './package-version.ts'
 import { atLevel, logLevel, type Warn, warnOnStderr } from './warnings.ts'
@@ -59,7 +55,7 @@ export interface StatewrightOptions {
   /** How `statewright serve` serves it. */
   readonly server?: ServerConfig
   /** Time, timers, names and chance; a test moves them by hand. */
-  readonly ports?: Partial<{ clock: Clock; timers: Timers; ids: Ids; random: Random; store: StorePorts }>
+  readonly ports?: HandPorts
 }
 
 /** Where the server listens, what it is called, and who may ask it for what. */
@@ -124,6 +120,7 @@ async function openMcp(servers: Readonly<Record<string, McpServer>>, telling: Te
   return openServers(servers, telling)
 }
 
+/** Agents, store, runtime with plans and goals, start: in this order, so that a mistake leaves no file and no lock. */
 async function openWith(
   mcp: McpServers,
   policy: Policy,
@@ -133,137 +130,79 @@ async function openWith(
       readonly assignment: Assignment | undefined
     },
 ): Promise<Opened> {
-  const storePorts = options.ports?.store ?? hostPorts
-  const { warn, log, assignment } = options
-  // Check the agents before the store is opened: a mistake must leave no file and no lock.
-  const agents = equipAll(options.agents, mcp, { sha256: storePorts.sha256, engine: () => runtime.engine, warn })
+  const { ports, settings, plans: judging, secrets, assignment, warn, log } = options
+  const storePorts = ports?.store ?? hostPorts
+  // Tools that delegate act through the runtime, which is made after them.
+  const made: { engine?: Engine } = {}
+  const engine = () => made.engine as Engine
+  const agents = equipAll(options.agents, mcp, { sha256: storePorts.sha256, engine, warn })
   const strange = strangeNames(policy, agents)
   if (strange.length > 0) warn('the policy names tools that no agent here has', { tools: strange })
-  const ids = options.ports?.ids ?? createIds(hostPorts.random, hostPorts.now)
+
   const { leaseMs, maxConcurrentRuns } = withDefaults(options)
   const isOurs = typeof options.store === 'string'
   const store =
     typeof options.store === 'string'
-      ? await openStore(options.store, { ports: storePorts, secrets: options.secrets, leaseMs, warn })
+      ? await openStore(options.store, { ports: storePorts, secrets, leaseMs, warn })
       : options.store
-  const { runelog, blobs, foldCache, redactor, isExclusive, shared } = store
-  const member = shared?.member()
-  const { plans, registry, conditions, autonomy, ...lifetime } = openPlans(options.plans ?? {}, {
-    engine: () => runtime.engine,
-    blobs,
-    sha256: storePorts.sha256,
-  })
-  const runtime: Runtime = createRuntime(
-    {
-      runelog,
-      autonomy: {
-        ...autonomy,
-        async takeUp(session_id) {
-          const isTaken = await autonomy.takeUp(session_id)
-          return (await takeUp(session_id)) && isTaken
-        },
-        // Goals first: with a goal goes the plan that is judged for it.
-        async end(session_id, reason) {
-          await endAll(session_id, reason)
-          await autonomy.end(session_id, reason)
-        },
-      },
-      isExclusive,
-      ...(member === undefined ? {} : { member }),
-      clock: options.ports?.clock ?? shared?.clock ?? systemClock,
-      timers: options.ports?.timers ?? systemTimers,
-      random: options.ports?.random ?? systemRandom,
-      ids,
-      sha256: storePorts.sha256,
-      keepWhole: blobs.keep,
-      foldCache,
-      redactor,
-      assignment,
-      warn,
-      log,
-    },
-    {
-      agents,
-      policy,
-      settings: settingsOn(shared, options.settings, ids),
-      maxConcurrentRuns,
-    },
-  )
-  const {
-    begin,
-    takeUp,
-    endAll,
-    steps,
-    idle: goalsIdle,
-    stop: stopGoals,
-    ...goals
-  } = createGoals(
-    { engine: runtime.engine, plans, registry, conditions, abandoned: runtime.abandoned },
-    maxConcurrentRuns > 0,
+
+  const { runtime, plans, goals, ...connected } = connect(store, {
+    agents,
+    policy,
+    maxConcurrentRuns,
     assignment,
-  )
+    warn,
+    log,
+    ...(settings && { settings }),
+    ...(judging && { plans: judging }),
+    ...(ports && { ports }),
+  })
+  made.engine = runtime.engine
+  const stopHearing = hearCrashes()
+  try {
+    await runtime.start()
+    if (assignment === undefined) {
+      await connected.planning.resumeAll()
+      await connected.beginGoals()
+    }
+  } catch (error) {
+    stopHearing()
+    connected.member?.abandon()
+    if (isOurs) await closeStore(store)
+    throw error
+  }
+
   const stop = async () => {
-    await stopGoals()
-    await lifetime.stop()
-    await runtime.stop()
+    await connected.stop()
     stopHearing()
     await mcp.close()
     if (!isOurs) return
     // A tool that ignores its signal may still act, so the next process must not take this one for dead.
     const at_work = runtime.engine.atWork.here()
-    if (isExclusive && at_work.length > 0)
-      return warn('an irreversible action is still under way; the store stays locked until this process ends', {
-        at_work,
-      })
-    if (at_work.length > 0)
-      warn('an irreversible action is still under way; its outcome stays open until it returns or this process ends', {
-        at_work,
-      })
-    return closeStore(store)
+    const stays = store.isExclusive
+      ? 'the store stays locked until this process ends'
+      : 'its outcome stays open until it returns or this process ends'
+    if (at_work.length > 0) warn(`an irreversible action is still under way; ${stays}`, { at_work })
+    if (!store.isExclusive || at_work.length === 0) await closeStore(store)
   }
-  const stopHearing = hearCrashes()
   let stopped: Promise<void> | undefined
-  const close = () => {
-    stopped ??= stop()
-    return stopped
-  }
-  try {
-    await runtime.start()
-    if (assignment === undefined) {
-      await lifetime.resumeAll()
-      await begin()
-    }
-  } catch (error) {
-    stopHearing()
-    member?.abandon()
-    if (isOurs) await closeStore(store)
-    throw error
-  }
-  const { clock } = runtime.engine
   let client: Client | undefined
   const look = () => {
-    client ??= localClient(backendOf(sw, keyless, clock.now), async () => {})
+    client ??= localClient(backendOf(sw, keyless, runtime.engine.clock.now), async () => {})
     return client
   }
   const sw: Statewright = checkingArguments({
-    ...createGroups(runtime, {
-      look,
-      agents: () => [...agents].map(([name, definition]) => cardOf(name, definition)),
-    }),
-    runelog,
+    ...createGroups(runtime, { look, agents: () => [...agents].map(cardOf) }),
+    runelog: store.runelog,
     plans,
     goals,
-    isExclusive,
-    output: blobs.fetch,
-    async idle() {
-      for (let before = -1; before !== steps(); ) {
-        before = steps()
-        await runtime.idle()
-        await lifetime.idle()
-        await goalsIdle()
-      }
+    isExclusive: store.isExclusive,
+    output: store.blobs.fetch,
+    idle: connected.idle,
+    close() {
+      stopped ??= stop()
+      return stopped
     },
-    close,
   })
   return { sw, workOn: runtime.workOn }
 }
@@ -276,17 +215,9 @@ const keyless: StoreKey = {
   publicKey: () => undefined,
 }
 
-function cardOf(name: string, { role, model, registry, delegates, budget, mayAsk }: AgentDefinition): AgentCard {
+function cardOf([name, definition]: readonly [string, AgentDefinition]): AgentCard {
+  const { role, model, registry, delegates, budget, mayAsk } = definition
   return { name, role, model: model.id, tools: [...registry.names], delegates, budget, may_ask: mayAsk }
-}
-
-/** On a shared store every worker has its own name, and a stopped one may wake while its lease lasts. */
-function settingsOn(shared: SharedStore | undefined, given: Partial<Settings> = {}, ids: Ids): Settings {
-  const settings = { ...defaultSettings, ...given }
-  if (shared === undefined) return settings
-  const { lease_ms } = shared
-  const { lateWorkerMs = lease_ms } = given
-  return { ...settings, worker: ids.next(settings.worker), leaseMs: lease_ms, lateWorkerMs }
 }
 
 /** Every agent with its model and its tools by name, and with a tool for each agent that it may hand tasks to. */

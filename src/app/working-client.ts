@@ -1,16 +1,15 @@
-import { hostPorts } from '../adapters/host/ports.ts'
-import { createIds, systemClock, systemRandom, systemTimers } from '../adapters/system/timers.ts'
-import { createRuntime, type Runtime } from '../runtime/runtime.ts'
+import { noFoldCache } from '../runtime/session-cache.ts'
 import { permissionPolicy } from '../runtime/tools/policy.ts'
 import { createBackend } from '../surface/backend.ts'
 import { type Client, localClient } from '../surface/client.ts'
 import type { PlanAsked, Where } from '../surface/wiring.ts'
 import { backendOf, lookingPorts } from './backend.ts'
-import { defaultSettings, withDefaults } from './defaults.ts'
+import { connect } from './connect.ts'
+import { withDefaults } from './defaults.ts'
 import { knownSecrets } from './known-secrets.ts'
 import { configOf, loadConfig } from './load-config.ts'
 import { orThroughServer } from './open-client.ts'
-import { checkSigningKey, openPlans } from './open-plans.ts'
+import { checkSigningKey } from './open-plans.ts'
 import { closeStore, openStore, refuseMissing } from './open-store.ts'
 import { createStatewright, openForCommand, type Statewright, type StatewrightOptions } from './statewright.ts'
 import { keyOf } from './store-key.ts'
@@ -34,9 +33,8 @@ export async function openWorkingClient(where: Where): Promise<Client> {
 export async function openActingClient(where: Where): Promise<Client> {
   return orThroughServer(where, async (url) => {
     const config = (await configOf(where.config)) ?? noConfig
-    const { leaseMs, warn } = withDefaults(config)
     refuseMissing(url)
-    const store = await openStore(url, { secrets: knownSecrets({ ...config, store: url }), leaseMs, warn })
+    const { store, warn } = await openFor(url, config)
     let started: Promise<Statewright> | undefined
     const commands = () => {
       started ??= createStatewright({ ...config, store, warn, maxConcurrentRuns: 0 })
@@ -64,45 +62,38 @@ export async function openPlanClient(where: Where, { creates, ...asked }: PlanAs
   return orThroughServer(where, async (url) => {
     if (!creates) refuseMissing(url)
     const config = await configOf(where.config)
-    const options = { ...config?.plans, ...asked }
-    await checkSigningKey(options)
-    const { leaseMs, warn } = withDefaults(config ?? {})
-    const store = await openStore(url, { secrets: knownSecrets({ ...config, store: url }), leaseMs, warn })
-    const { runelog, blobs, redactor, isExclusive } = store
-    const { plans, autonomy, resumeAll, idle, stop } = openPlans(options, {
-      engine: () => runtime.engine,
-      ...store,
-      ...hostPorts,
-    })
-    const runtime: Runtime = createRuntime(
+    const plansAsked = { ...config?.plans, ...asked }
+    await checkSigningKey(plansAsked)
+    const { store, warn } = await openFor(url, config ?? {})
+    // It neither takes part in the work on a shared store nor keeps folded sessions.
+    const { shared: _shared, ...alone } = store
+    const { plans, planning, stop } = connect(
+      { ...alone, foldCache: noFoldCache },
       {
-        runelog,
-        redactor,
-        isExclusive,
-        autonomy,
-        clock: systemClock,
-        timers: systemTimers,
-        random: systemRandom,
-        ids: createIds(hostPorts.random, hostPorts.now),
-        sha256: hostPorts.sha256,
-        keepWhole: blobs.keep,
+        agents: new Map(),
+        policy: permissionPolicy.parse({}),
+        maxConcurrentRuns: 0,
+        plans: plansAsked,
         warn,
         log: atLevel(logLevel('warn'), { info: warn, debug: warn }),
       },
-      { agents: new Map(), policy: permissionPolicy.parse({}), settings: defaultSettings, maxConcurrentRuns: 0 },
     )
     // The steps of a plan follow from its record, so resuming one has no effect outside the store.
-    await resumeAll()
-    await idle()
+    await planning.resumeAll()
+    await planning.idle()
     const backend = createBackend({
-      ...lookingPorts(runelog, keyOf(url)),
-      output: blobs.fetch,
+      ...lookingPorts(store.runelog, keyOf(url)),
+      output: store.blobs.fetch,
       plans: async () => plans,
     })
     return localClient(backend, async () => {
       await stop()
-      await runtime.stop()
       await closeStore(store)
     })
   })
+}
+
+async function openFor(url: string, config: Partial<StatewrightOptions>) {
+  const { leaseMs, warn } = withDefaults(config)
+  return { store: await openStore(url, { secrets: knownSecrets({ ...config, store: url }), leaseMs, warn }), warn }
 }

@@ -1,0 +1,115 @@
+import { hostPorts } from '../adapters/host/ports.ts'
+import { createIds, systemClock, systemRandom, systemTimers } from '../adapters/system/timers.ts'
+import { createGoals } from '../autonomy/goals/goals.ts'
+import type { Ports as StorePorts } from '../runelog/port.ts'
+import type { Assignment } from '../runtime/assignment.ts'
+import type { AgentDefinition } from '../runtime/define-agent.ts'
+import { type Autonomy, noAutonomy, type Settings } from '../runtime/engine.ts'
+import type { Clock, Ids, Log, Random, Timers } from '../runtime/ports.ts'
+import { createRuntime } from '../runtime/runtime.ts'
+import type { SharedStore } from '../runtime/store.ts'
+import type { Policy } from '../runtime/tools/policy.ts'
+import { defaultSettings } from './defaults.ts'
+import { openPlans, type PlanOptions } from './open-plans.ts'
+import type { Store } from './open-store.ts'
+import type { Warn } from './warnings.ts'
+
+/** What a test moves by hand: time, timers, names and chance. */
+export type HandPorts = Partial<{ clock: Clock; timers: Timers; ids: Ids; random: Random; store: StorePorts }>
+
+/** What works on a store. */
+interface Parts {
+  readonly agents: ReadonlyMap<string, AgentDefinition>
+  readonly policy: Policy
+  readonly maxConcurrentRuns: number
+  readonly settings?: Partial<Settings>
+  readonly plans?: PlanOptions
+  readonly ports?: HandPorts
+  readonly assignment?: Assignment | undefined
+  readonly warn: Warn
+  readonly log: Log
+}
+
+/**
+ * Makes the runtime on a store, then plans, then goals: each acts through the one before. The runtime calls plans and
+ * goals back once they are made. Nothing runs before `runtime.start`.
+ */
+export function connect(store: Store, parts: Parts) {
+  const { ports = {}, agents, policy, maxConcurrentRuns, assignment, warn, log } = parts
+  const { runelog, blobs, foldCache, redactor, isExclusive, shared } = store
+  const { sha256 } = ports.store ?? hostPorts
+  const ids = ports.ids ?? createIds(hostPorts.random, hostPorts.now)
+  const member = shared?.member()
+  const autonomy = { ...noAutonomy }
+  const runtime = createRuntime(
+    {
+      runelog,
+      autonomy,
+      isExclusive,
+      ...(member === undefined ? {} : { member }),
+      clock: ports.clock ?? shared?.clock ?? systemClock,
+      timers: ports.timers ?? systemTimers,
+      random: ports.random ?? systemRandom,
+      ids,
+      sha256,
+      keepWhole: blobs.keep,
+      foldCache,
+      redactor,
+      assignment,
+      warn,
+      log,
+    },
+    { agents, policy, settings: settingsOn(shared, ids, parts.settings), maxConcurrentRuns },
+  )
+  const { engine, abandoned } = runtime
+  const planPorts = { engine: () => engine, blobs, sha256 }
+  const { plans, registry, conditions, ...planning } = openPlans(parts.plans ?? {}, planPorts)
+  const { begin, takeUp, endAll, steps, idle, stop, ...goals } = createGoals(
+    { engine, plans, registry, conditions, abandoned },
+    maxConcurrentRuns > 0,
+    assignment,
+  )
+  const called: Autonomy = {
+    ...planning.autonomy,
+    async takeUp(session_id) {
+      const isTaken = await planning.autonomy.takeUp(session_id)
+      return (await takeUp(session_id)) && isTaken
+    },
+    // Goals first: with a goal goes the plan that is judged for it.
+    async end(session_id, reason) {
+      await endAll(session_id, reason)
+      await planning.autonomy.end(session_id, reason)
+    },
+  }
+  Object.assign(autonomy, called)
+  return {
+    runtime,
+    plans,
+    goals,
+    planning,
+    beginGoals: begin,
+    async idle() {
+      for (let before = -1; before !== steps(); ) {
+        before = steps()
+        await runtime.idle()
+        await planning.idle()
+        await idle()
+      }
+    },
+    async stop() {
+      await stop()
+      await planning.stop()
+      await runtime.stop()
+    },
+    member,
+  }
+}
+
+/** On a shared store every worker has its own name, and a stopped one may wake while its lease lasts. */
+function settingsOn(shared: SharedStore | undefined, ids: Ids, given: Partial<Settings> = {}): Settings {
+  const settings = { ...defaultSettings, ...given }
+  if (shared === undefined) return settings
+  const { lease_ms } = shared
+  const { lateWorkerMs = lease_ms } = given
+  return { ...settings, worker: ids.next(settings.worker), leaseMs: lease_ms, lateWorkerMs }
+}
