@@ -1,4 +1,4 @@
-import type { Problem as Refusal } from '../../src/wire/problem.ts'
+import type { Problem as Refusal } from '../../src/wire/common.ts'
 import { token } from './token.ts'
 
 /** Why a request was refused, or why there was no answer; a request without an answer has no id. */

@@ -1,7 +1,6 @@
 import type { Json } from '../../src/kernel/json.ts'
-import type { Audit, Signed } from '../../src/wire/audit.ts'
 import type { Page } from '../../src/wire/common.ts'
-import type { RunesPage } from '../../src/wire/rune.ts'
+import type { Audit, RunesPage, Signed } from '../../src/wire/rune.ts'
 import type { SessionCard, SummaryCard } from '../../src/wire/session.ts'
 import { type Answer, get, post } from './request.ts'
 

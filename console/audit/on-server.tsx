@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import type { Redacted } from '../../src/runes/verify.ts'
-import type { Signed } from '../../src/wire/audit.ts'
+import type { Signed } from '../../src/wire/rune.ts'
 import { auditSession, signSession } from '../api/sessions.ts'
 import { useAct } from '../parts/act.tsx'
 import { Link } from '../parts/link.tsx'

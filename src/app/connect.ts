@@ -1,6 +1,6 @@
 import { hostPorts } from '../adapters/host/ports.ts'
 import { createIds, systemClock, systemRandom, systemTimers } from '../adapters/system/timers.ts'
-import { createGoals } from '../autonomy/goals/goals.ts'
+import { createGoals, type Goals } from '../autonomy/goals/goals.ts'
 import type { Ports as StorePorts } from '../runelog/port.ts'
 import type { Assignment } from '../runtime/assignment.ts'
 import type { AgentDefinition } from '../runtime/define-agent.ts'
@@ -64,11 +64,12 @@ export function connect(store: Store, parts: Parts) {
   const { engine, abandoned } = runtime
   const planPorts = { engine: () => engine, blobs, sha256 }
   const { plans, registry, conditions, ...planning } = openPlans(parts.plans ?? {}, planPorts)
-  const { begin, takeUp, endAll, steps, idle, stop, ...goals } = createGoals(
+  const { begin, takeUp, endAll, steps, idle, stop, ...rest } = createGoals(
     { engine, plans, registry, conditions, abandoned },
     maxConcurrentRuns > 0,
     assignment,
   )
+  const goals: Goals = rest
   const called: Autonomy = {
     ...planning.autonomy,
     async takeUp(session_id) {

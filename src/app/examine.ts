@@ -16,9 +16,8 @@ import type { ExistingStore, Finding, Where } from '../surface/wiring.ts'
 import { configOf, storeOf } from './load-config.ts'
 import { openLookingClient } from './open-client.ts'
 import { openExisting } from './open-store.ts'
-import { keyFileOf, tokenFileOf, usualPlaceOf } from './secret-files.ts'
 import { createStatewright } from './statewright.ts'
-import { keyFault } from './store-key.ts'
+import { keyFault, keyFileOf, tokenFileOf, usualPlaceOf } from './store-key.ts'
 
 /** A limit on the events that are verified: these take a few seconds. */
 const most_events = 100_000

@@ -31,7 +31,11 @@ const anything = z.unknown().optional()
 const budget = budgetOptions.optional()
 const { agent, budget: _each, session_budget: _all, ...submission } = submissionBody.shape
 const signed = { repliedBy: person, idempotencyKey: key, expectedWaiting }
+const outcome = z.enum(['happened', 'did_not', 'leave'])
 const decision = { task: text.optional(), reason, repliedBy: person, idempotencyKey: key }
+
+const optional = (shape: z.ZodRawShape) => closedObject(shape).optional()
+const anId = id.optional()
 
 type Shapes<T> = { readonly [N in keyof T]?: Arguments }
 
@@ -60,11 +64,11 @@ const shapes = {
     get: run,
     show: run,
     list: {
-      query: closedObject({
+      query: optional({
         status: runStatus.optional(),
         limit: limit.max(200).optional(),
         cursor: z.string().max(500).optional(),
-      }).optional(),
+      }),
     },
     cancel: stop,
     interrupt: stop,
@@ -83,12 +87,12 @@ const shapes = {
       }),
     },
     list: {
-      query: closedObject({
+      query: optional({
         state: sessionState.optional(),
         limit: limit.optional(),
         backward: z.boolean().optional(),
         after: z.object({ session_id: id, updated_at: z.int() }).optional(),
-      }).optional(),
+      }),
     },
     get: session,
     pause,
@@ -98,41 +102,23 @@ const shapes = {
     close: pause,
     archive: session,
     redact: { ...session, eventId: z.int().min(1), reason: text, principal: person },
-    memory: { ...session, query: closedObject({ agentId: id.optional() }).optional() },
+    memory: { ...session, query: optional({ agentId: anId }) },
     timeline: session,
-    graphState: {
-      ...session,
-      of: closedObject({ agentId: id.optional(), atEventId: z.int().min(0).optional() }).optional(),
-    },
+    graphState: { ...session, of: optional({ agentId: anId, atEventId: z.int().min(0).optional() }) },
   },
   inbox: {
     list: {},
     unsettled: {},
     get: question,
     reply: { ...question, reply: closedObject({ reply: anything, ...signed }) },
-    approve: {
-      ...question,
-      approval: closedObject({ digest: z.string().max(200).nullish(), ...signed }).optional(),
-    },
-    deny: { ...question, denial: closedObject({ reason, ...signed }).optional() },
-    answer: { ...question, answer: anything, options: closedObject(signed).optional() },
-    settle: {
-      ...question,
-      settlement: closedObject({
-        outcome: z.enum(['happened', 'did_not', 'leave']),
-        result: anything,
-        reason,
-        ...signed,
-      }),
-    },
+    approve: { ...question, approval: optional({ digest: z.string().max(200).nullish(), ...signed }) },
+    deny: { ...question, denial: optional({ reason, ...signed }) },
+    answer: { ...question, answer: anything, options: optional(signed) },
+    settle: { ...question, settlement: closedObject({ outcome, result: anything, reason, ...signed }) },
   },
   agents: {
-    spawn: {
-      ...session,
-      agent,
-      how: closedObject({ parentId: id.optional(), budget }).optional(),
-    },
-    kill: { agentId: id, how: closedObject({ reason, force: z.boolean().optional() }).optional() },
+    spawn: { ...session, agent, how: optional({ parentId: anId, budget }) },
+    kill: { agentId: id, how: optional({ reason, force: z.boolean().optional() }) },
   },
   executions: {
     snapshot: execution,
@@ -143,11 +129,11 @@ const shapes = {
   },
   goals: {
     // The rest of a goal is checked where it is set.
-    start: { goal: z.looseObject({ sessionId: id.optional(), idempotencyKey: key }) },
+    start: { goal: z.looseObject({ sessionId: anId, idempotencyKey: key }) },
     show: goal,
     list: {},
-    approve: { ...goal, decision: closedObject(decision).optional() },
-    reject: { ...goal, rejection: closedObject({ ...decision, plan: anything }).optional() },
+    approve: { ...goal, decision: optional(decision) },
+    reject: { ...goal, rejection: optional({ ...decision, plan: anything }) },
     cancel: { ...goal, reason },
     result: goal,
   },
@@ -160,9 +146,9 @@ const shapes = {
         memory: anything,
         facts: anything,
         recovers: anything,
-        sessionId: id.optional(),
-        goalId: id.optional(),
-        coordinationId: id.optional(),
+        sessionId: anId,
+        goalId: anId,
+        coordinationId: anId,
         answerTimeoutMs: z.int().min(1).optional(),
       }),
     },
@@ -171,7 +157,7 @@ const shapes = {
       answer: closedObject({ answerPack: anything, choices: anything, repliedBy: person, idempotencyKey: key }),
     },
     show: plan,
-    list: { query: closedObject({ state: planState.optional(), limit: limit.optional(), after: anything }).optional() },
+    list: { query: optional({ state: planState.optional(), limit: limit.optional(), after: anything }) },
     rest: plan,
     files: plan,
     documents: plan,
@@ -184,7 +170,7 @@ const shapes = {
 const output = { ref: z.string().min(1).max(1_000) }
 const handle = { cancel: { reason }, interrupt: { reason }, steer: { input: anything } } satisfies Shapes<RunHandle>
 const signal = z.instanceof(AbortSignal).optional()
-const events = { options: closedObject({ after: z.int().min(0).optional(), signal }).optional() }
+const events = { options: optional({ after: z.int().min(0).optional(), signal }) }
 const watch = { ...goal, signal }
 
 /** The same Statewright, which refuses arguments that do not fit before it reads or records anything. */

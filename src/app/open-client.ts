@@ -10,7 +10,7 @@ import { isLoopback } from '../wire/common.ts'
 import { lookingPorts } from './backend.ts'
 import { storeOf } from './load-config.ts'
 import { openExisting } from './open-store.ts'
-import { tokenFileOf } from './secret-files.ts'
+import { tokenFileOf } from './store-key.ts'
 
 interface Ways<T> {
   readonly here: (url: string) => Promise<T>

@@ -24,10 +24,8 @@ import { type Blobs, memoryBlobs, runningRuns, type SharedStore } from '../runti
 import { parseStoreUrl } from '../surface/store-url.ts'
 import type { BackedUp, ExistingStore } from '../surface/wiring.ts'
 import { defaultSettings } from './defaults.ts'
-import { cleaning } from './known-secrets.ts'
-import { keyFileOf } from './secret-files.ts'
-import { keyFault, keyOf, signerOf } from './store-key.ts'
-import { type Warn, warnOnStderr } from './warnings.ts'
+import { keyFault, keyFileOf, keyOf, signerOf } from './store-key.ts'
+import { cleaning, type Warn, warnOnStderr } from './warnings.ts'
 
 /** A store that a process works on. */
 export interface Store {

@@ -17,13 +17,11 @@ import type { Serving, ServingOptions, WorkingIo } from '../surface/wiring.ts'
 import { isLoopback } from '../wire/common.ts'
 import { backendOf } from './backend.ts'
 import { defaultPort } from './defaults.ts'
-import { cleaning, knownSecrets } from './known-secrets.ts'
 import { type Config, configAt } from './load-config.ts'
 import { packageVersion } from './package-version.ts'
-import { tokenFileOf } from './secret-files.ts'
 import { startWorking } from './start-worker.ts'
-import { keyOf } from './store-key.ts'
-import { logLevel } from './warnings.ts'
+import { keyOf, tokenFileOf } from './store-key.ts'
+import { cleaning, knownSecrets, logLevel } from './warnings.ts'
 
 const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1'])
 

@@ -6,11 +6,10 @@ import { culpritNow } from '../runtime/scopes.ts'
 import { stacksOf } from '../runtime/thrown.ts'
 import type { Where, Working, WorkingIo } from '../surface/wiring.ts'
 import { withDefaults } from './defaults.ts'
-import { cleaning, knownSecrets } from './known-secrets.ts'
 import { type Config, configAt } from './load-config.ts'
 import { closeStore, openStore } from './open-store.ts'
 import { createStatewright } from './statewright.ts'
-import { type LogLevel, type Warn, workingLog, workingWarn } from './warnings.ts'
+import { cleaning, knownSecrets, type LogLevel, type Warn, workingLog, workingWarn } from './warnings.ts'
 
 /** Starts a worker as a config file describes it. */
 export async function startWorker(where: Pick<Where, 'store' | 'config'>, io: WorkingIo): Promise<Working> {

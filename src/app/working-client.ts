@@ -6,14 +6,13 @@ import type { PlanAsked, Where } from '../surface/wiring.ts'
 import { backendOf, lookingPorts } from './backend.ts'
 import { connect } from './connect.ts'
 import { withDefaults } from './defaults.ts'
-import { knownSecrets } from './known-secrets.ts'
 import { configOf, loadConfig } from './load-config.ts'
 import { orThroughServer } from './open-client.ts'
 import { checkSigningKey } from './open-plans.ts'
 import { closeStore, openStore, refuseMissing } from './open-store.ts'
 import { createStatewright, openForCommand, type Statewright, type StatewrightOptions } from './statewright.ts'
 import { keyOf } from './store-key.ts'
-import { atLevel, logLevel } from './warnings.ts'
+import { atLevel, knownSecrets, logLevel } from './warnings.ts'
 
 const noConfig: Omit<StatewrightOptions, 'store'> = { agents: {} }
 

@@ -19,91 +19,85 @@ export function askPerson(io: Io, client: Client): Ask {
     const asked = await client.call(getInteraction, { params })
     if (asked.state !== 'open') return 'left'
     for (const line of card(asked, io.host.now(), paintFor(io.terminal.hasColor))) io.err(line)
-    const typed = await ask(io, asked, signal)
+    const line = async (question: string) => (await io.terminal.ask(question, signal))?.trim() || undefined
+    const typed = await answerTo(asked, { line, err: io.err, signal })
     if (typed === undefined) return 'left'
-    const { verb, body } = typed
-    if (verb === 'approve') await client.call(approve, { params, body })
-    else if (verb === 'deny') await client.call(deny, { params, body })
-    else if (verb === 'settle') await client.call(settle, { params, body })
-    else await client.call(answer, { params, body })
+    if ('approve' in typed) await client.call(approve, { params, body: typed.approve })
+    else if ('deny' in typed) await client.call(deny, { params, body: typed.deny })
+    else if ('settle' in typed) await client.call(settle, { params, body: typed.settle })
+    else await client.call(answer, { params, body: { reply: typed.reply } })
     return 'answered'
   }
 }
 
-type Answer =
-  | { readonly verb: 'approve'; readonly body: { digest?: string } }
-  | { readonly verb: 'deny'; readonly body: { reason?: string } }
-  | { readonly verb: 'settle'; readonly body: { outcome: 'happened' | 'did_not' | 'leave' } }
-  | { readonly verb: 'answer'; readonly body: { reply: Record<string, Json> } }
-
-async function ask(io: Io, asked: InteractionCard, signal: AbortSignal): Promise<Answer | undefined> {
-  switch (asked.interaction_kind) {
-    case 'approval':
-      return askApproval(io, asked, signal)
-    case 'settlement':
-      return askSettlement(io, signal)
-    case 'question': {
-      const typed = await line(io, 'Your answer (empty: leave it open): ', signal)
-      return typed === undefined ? undefined : { verb: 'answer', body: { reply: { answer: typed } } }
-    }
-    default:
-      return askForm(io, asked, signal)
-  }
+interface Prompt {
+  /** What the person typed; undefined for nothing. */
+  readonly line: (question: string) => Promise<string | undefined>
+  readonly err: Io['err']
+  readonly signal: AbortSignal
 }
 
-async function askApproval(io: Io, asked: InteractionCard, signal: AbortSignal): Promise<Answer | undefined> {
+type Answer =
+  | { readonly approve: { digest?: string } }
+  | { readonly deny: { reason?: string } }
+  | { readonly settle: { outcome: 'happened' | 'did_not' | 'leave' } }
+  | { readonly reply: Record<string, Json> }
+
+async function answerTo(asked: InteractionCard, prompt: Prompt): Promise<Answer | undefined> {
+  if (asked.interaction_kind === 'approval') return askApproval(asked, prompt)
+  if (asked.interaction_kind === 'settlement') return askSettlement(prompt)
+  if (asked.interaction_kind !== 'question') return askForm(asked, prompt)
+  const typed = await prompt.line('Your answer (empty: leave it open): ')
+  return typed === undefined ? undefined : { reply: { answer: typed } }
+}
+
+async function askApproval(asked: InteractionCard, { line, err }: Prompt): Promise<Answer | undefined> {
   const proof = isIrreversible(asked) ? asked.digest?.slice(0, 4) : undefined
   const yes = proof === undefined ? 'y' : `${proof}, the beginning of the digest,`
-  const typed = await line(io, `Type ${yes} to approve, n to deny (empty: leave it open): `, signal)
-  if (typed === undefined) return undefined
-  if (/^n(o)?$/i.test(typed)) {
-    const reason = await line(io, 'Why? The agent is told (may be empty): ', signal)
-    return { verb: 'deny', body: reason === undefined ? {} : { reason } }
+  for (;;) {
+    const typed = await line(`Type ${yes} to approve, n to deny (empty: leave it open): `)
+    if (typed === undefined) return undefined
+    if (/^n(o)?$/i.test(typed)) {
+      const reason = await line('Why? The agent is told (may be empty): ')
+      return { deny: reason === undefined ? {} : { reason } }
+    }
+    const isYes = proof === undefined ? /^y(es)?$/i.test(typed) : [proof, asked.digest].includes(typed.toLowerCase())
+    if (isYes) return { approve: asked.digest === null ? {} : { digest: asked.digest } }
+    err('That was neither; nothing is approved.')
   }
-  const isYes = proof === undefined ? /^y(es)?$/i.test(typed) : [proof, asked.digest].includes(typed.toLowerCase())
-  if (isYes) return { verb: 'approve', body: asked.digest === null ? {} : { digest: asked.digest } }
-  io.err('That was neither; nothing is approved.')
-  return askApproval(io, asked, signal)
 }
 
-async function askSettlement(io: Io, signal: AbortSignal): Promise<Answer | undefined> {
+async function askSettlement({ line, err }: Prompt): Promise<Answer | undefined> {
   const question =
     'Type happened, did not happen, or leave to end the run as failed and be asked again (empty: the run waits on): '
-  const typed = await line(io, question, signal)
-  if (typed === undefined) return undefined
-  const outcome = ({ happened: 'happened', 'did not happen': 'did_not', leave: 'leave' } as const)[typed]
-  if (outcome !== undefined) return { verb: 'settle', body: { outcome } }
-  io.err('That was none of them; nothing is settled.')
-  return askSettlement(io, signal)
+  for (;;) {
+    const typed = await line(question)
+    if (typed === undefined) return undefined
+    const outcome = ({ happened: 'happened', 'did not happen': 'did_not', leave: 'leave' } as const)[typed]
+    if (outcome !== undefined) return { settle: { outcome } }
+    err('That was none of them; nothing is settled.')
+  }
 }
 
 /** Asks field by field. An empty field gets its default. */
-async function askForm(io: Io, asked: InteractionCard, signal: AbortSignal): Promise<Answer | undefined> {
+async function askForm(asked: InteractionCard, { line, signal }: Prompt): Promise<Answer | undefined> {
   const fields = fieldsOf(asked.request)
-  const typed = await line(
-    io,
-    `Type y to ${fields.length > 0 ? 'fill it in' : 'confirm'}, n to refuse (empty: leave it open): `,
-    signal,
-  )
+  const what = fields.length > 0 ? 'fill it in' : 'confirm'
+  const typed = await line(`Type y to ${what}, n to refuse (empty: leave it open): `)
   if (typed === undefined) return undefined
-  if (/^n(o)?$/i.test(typed)) return { verb: 'answer', body: { reply: { action: 'reject' } } }
+  if (/^n(o)?$/i.test(typed)) return { reply: { action: 'reject' } }
   const data: Record<string, Json> = {}
   for (const field of fields) {
-    const value = await line(io, `${label(field)}: `, signal)
+    const value = await line(`${label(field)}: `)
     if (signal.aborted) return undefined
     if (value !== undefined) data[field.name] = valueFor(field, value)
   }
-  return { verb: 'answer', body: { reply: { action: 'approve', ...(fields.length > 0 && { data }) } } }
+  return { reply: { action: 'approve', ...(fields.length > 0 && { data }) } }
 }
 
 function label(field: Field): string {
   const choices = choicesOf(field)
   return safeLine(`${field.label ?? field.name}${choices.length === 0 ? '' : ` (${choices.join(', ')})`}`)
-}
-
-async function line(io: Io, question: string, signal: AbortSignal): Promise<string | undefined> {
-  const typed = (await io.terminal.ask(question, signal))?.trim()
-  return typed === '' ? undefined : typed
 }
 
 /** A field of a form. */

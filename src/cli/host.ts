@@ -50,15 +50,11 @@ export interface Terminal {
 }
 
 /** What commands need from the machine. The wiring implements it. */
-export interface Host extends Stores, Processes, Signals {
+export interface Host {
   readonly sha256: Sha256
   readonly now: () => number
   readonly checkSignature: CheckSignature
   readonly planning: Planning
-}
-
-/** Stores and the clients that reach them. */
-interface Stores {
   /** Opens a store that exists; without a URL, the one of the environment or the config. `look` needs no write access. */
   readonly openStore: (url: string | undefined, use: 'look' | 'change') => Promise<ExistingStore>
   /** Opens a client of the server that is named or that holds the store, or on the store itself. */
@@ -73,25 +69,9 @@ interface Stores {
   readonly examine: (where: Where) => Promise<readonly Finding[]>
   /** Whether there is a config: the one that was named, or the default one. */
   readonly hasConfig: (named: string | undefined) => Promise<boolean>
-}
-
-/** Processes that keep running. */
-interface Processes {
   readonly startWorker: (where: Pick<Where, 'store' | 'config'>, io: WorkingIo) => Promise<Working>
   readonly startServer: (asked: ServingOptions, io: WorkingIo) => Promise<Serving>
   readonly playDemo: (io: Io, options: DemoOptions) => Promise<number>
-}
-
-/** How the demo is played. */
-export interface DemoOptions {
-  /** The folder for its data; undefined: a new temporary folder. */
-  readonly folder: string | undefined
-  /** The demo answers its own questions. */
-  readonly answersItself: boolean
-}
-
-/** Signals and timers of the process. */
-interface Signals {
   /** Calls back on Ctrl-C, and with 'leave' on SIGTERM, instead of ending the process. Returns the way to unsubscribe. */
   readonly onInterrupt: (listener: (asked?: 'leave') => void) => () => void
   /** Calls back once a second. Returns the way to stop. */
@@ -100,6 +80,14 @@ interface Signals {
   readonly within: (ms: number, work: () => Promise<unknown>) => Promise<void>
   /** Resolves with the name of the signal that asks this process to end. */
   readonly untilSignal: () => Promise<string>
+}
+
+/** How the demo is played. */
+export interface DemoOptions {
+  /** The folder for its data; undefined: a new temporary folder. */
+  readonly folder: string | undefined
+  /** The demo answers its own questions. */
+  readonly answersItself: boolean
 }
 
 /** What planning without a store needs: files, rules, keys. */

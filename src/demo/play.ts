@@ -1,6 +1,10 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { DatabaseSync } from '../adapters/sqlite/driver.ts'
 import { exits } from '../cli/exits.ts'
 import type { DemoOptions, Io } from '../cli/host.ts'
 import { type Asking, card } from '../cli/render/card.ts'
@@ -13,8 +17,6 @@ import { runMachine } from '../machines/run.ts'
 import { makeFolder } from '../runelog/files.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { BankSays, Payment } from './bank.ts'
-import { type Child, startChild } from './child.ts'
-import { tamper } from './tamper.ts'
 import type { WorkerOptions, WorkerSays } from './worker.ts'
 
 const input = 'Please refund order 42, the lamp came back.'
@@ -274,5 +276,63 @@ function createStage({ out, write }: Io, paint: Paint): Stage {
       breakOff()
       out(`\n${paint.strong(`${++chapters}. ${title}`)}`)
     },
+  }
+}
+
+/** A child process that sends messages of type S. */
+export interface Child<S> {
+  readonly pid: number
+  /** What it says, until it ends. */
+  readonly said: AsyncGenerator<S>
+  tell(message: object): void
+  /** Ends its input, and resolves when it has gone. */
+  end(): Promise<void>
+  /** SIGKILL: it gets no chance to do anything about it. Resolves with what it died of. */
+  kill(): Promise<string | null>
+}
+
+/** Starts one of the demo's programs, from the sources or from what was built of them, whichever this is. */
+export function startChild<S>(name: string, argument: string): Child<S> {
+  const program = join(import.meta.dirname, `${name}${extname(import.meta.filename)}`)
+  const child = spawn(process.execPath, [program, argument], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const over = once(child, 'exit')
+  // A killed process cannot read messages.
+  child.stdin.on('error', () => {})
+  async function* said(): AsyncGenerator<S> {
+    for await (const line of createInterface({ input: child.stdout })) yield JSON.parse(line) as S
+  }
+  return {
+    pid: child.pid ?? 0,
+    said: said(),
+    tell: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),
+    async end() {
+      child.stdin.end()
+      await over
+    },
+    async kill() {
+      child.kill('SIGKILL')
+      const [, signal] = (await over) as [number | null, string | null]
+      return signal
+    },
+  }
+}
+
+/**
+ * What someone does who has the file and wants another past: in a copy of the database the trigger that forbids it is
+ * dropped, and one text of one record is written over with another. Returns the event that was changed.
+ */
+export function tamper(store: string, copy: string, from: string, to: string): number {
+  const original = new DatabaseSync(store)
+  original.prepare('VACUUM INTO ?').run(copy)
+  original.close()
+  const db = new DatabaseSync(copy)
+  try {
+    db.exec('DROP TRIGGER rune_is_never_changed')
+    const found = db.prepare('SELECT position, event_id FROM rune WHERE instr(payload, ?) ORDER BY position').get(from)
+    const { position, event_id } = found as { position: number; event_id: number }
+    db.prepare('UPDATE rune SET payload = replace(payload, ?, ?) WHERE position = ?').run(from, to, position)
+    return event_id
+  } finally {
+    db.close()
   }
 }

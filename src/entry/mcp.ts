@@ -1,9 +1,8 @@
 /** Tools of MCP servers. Needs the package `@modelcontextprotocol/client`. */
 import './node-version.ts'
 import { type McpServerOptions, mcpServers } from '../adapters/mcp/server-config.ts'
-import { cleaning, knownSecrets } from '../app/known-secrets.ts'
 import { packageVersion } from '../app/package-version.ts'
-import { warnOnStderr } from '../app/warnings.ts'
+import { cleaning, knownSecrets, warnOnStderr } from '../app/warnings.ts'
 import { faults } from '../faults/catalogue.ts'
 import { fieldProblems, problemSentence } from '../runtime/shape-problems.ts'
 import type { Tool } from '../runtime/tools/tool.ts'

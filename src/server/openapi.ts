@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Operation } from '../surface/operation.ts'
-import { problemShape } from '../wire/problem.ts'
+import { problemShape } from '../wire/common.ts'
 import type { OtherRoute, StreamRoute } from './routes.ts'
 
 type Schema = Readonly<Record<string, unknown>>

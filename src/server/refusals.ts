@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
-import { type Problem, problemType } from '../wire/problem.ts'
+import { type Problem, problemType } from '../wire/common.ts'
 import type { Limits } from './limits.ts'
 
 /** Every refusal leaves as a problem; what is none is a bug, which is logged whole and told without its details. */

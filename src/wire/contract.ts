@@ -46,7 +46,6 @@ export const snapshotShape = z.object({
   last_actor: z.enum(actors).nullable(),
   last_trigger: trigger.nullable(),
 })
-
 /** One contract as it is now (specification 001). */
 export type ExecutionSnapshot = z.infer<typeof snapshotShape>
 
@@ -55,7 +54,6 @@ export const oneSnapshotShape = snapshotShape.extend({
   /** It is running, and its process is gone; null where a process works on the store. */
   abandoned: abandonedShape.nullable(),
 })
-
 /** One contract by itself. */
 export type OneSnapshot = z.infer<typeof oneSnapshotShape>
 
@@ -81,7 +79,6 @@ export const consequenceShape = z.object({
   /** Only once it is over. */
   total_duration_ms: span.nullable(),
 })
-
 /** What the world looks like after an attempt, in words that reasoning can use (specification 001). */
 export type ConsequenceView = z.infer<typeof consequenceShape>
 
@@ -99,7 +96,6 @@ const transitionShape = z.object({
   is_terminal_transition: z.boolean(),
   ...cause,
 })
-
 /** One move of one contract. */
 export type TransitionRecord = z.infer<typeof transitionShape>
 
@@ -109,7 +105,6 @@ export const transitionsShape = z.object({
   session_id: z.string(),
   transitions: z.array(transitionShape).readonly(),
 })
-
 /** Every move of one contract, with its session. */
 export type Transitions = z.infer<typeof transitionsShape>
 
@@ -130,7 +125,6 @@ export const timelineShape = z.object({
   /** Only when every contract is over. */
   ended_at: moment.nullable(),
 })
-
 /** All contracts of a session and all their moves (specification 001). */
 export type ExecutionTimeline = z.infer<typeof timelineShape>
 
@@ -150,7 +144,6 @@ export const stepShape = z.object({
     ...cause,
   }),
 })
-
 /** One entry of the execution trace (specification 000). */
 export type ExecutionStep = z.infer<typeof stepShape>
 
@@ -188,7 +181,6 @@ export const graphShape = z.object({
   /** The contracts that a resume has to find waiting; `expected_waiting` of an answer. */
   expected_waiting: z.array(z.string()).readonly(),
 })
-
 /** Where reasoning stands: a function of the runes. */
 export type GraphState = z.infer<typeof graphShape>
 
@@ -202,6 +194,5 @@ export const memoryFactShape = z.object({
   agent_id: z.string().nullable(),
   ...callKinds['memory.committed'].shape,
 })
-
 /** What an agent remembers of a contract, with where it comes from. */
 export type MemoryFact = z.infer<typeof memoryFactShape>

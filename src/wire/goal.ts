@@ -102,7 +102,6 @@ export const critiqueShape = z.object({
   is_redacted: z.boolean(),
   findings: listOf(findingFields),
 })
-
 /** One review of a goal by its critic. */
 export type CritiqueReport = z.infer<typeof critiqueShape>
 

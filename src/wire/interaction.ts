@@ -48,7 +48,6 @@ export const interactionShape = z.object({
   closed_by: z.string().nullable(),
   reply: jsonValue.nullable(),
 })
-
 /** A question with all that a person has to see before they answer. */
 export type InteractionCard = z.infer<typeof interactionShape>
 
@@ -75,7 +74,6 @@ export const unsettledShape = z.object({
   since: z.int(),
   says: z.string(),
 })
-
 /** A call in the inbox whose process is gone. */
 export type UnsettledItem = z.infer<typeof unsettledShape>
 

@@ -40,7 +40,6 @@ export const subjectShape = z.object({
   allowed: listOf({ trigger: z.string(), to: z.string(), needs: z.array(z.string()).readonly() }),
   forbidden: listOf({ to: z.string(), because: z.string() }),
 })
-
 /** Where one subject is, and what may become of it. */
 export type SubjectCard = z.infer<typeof subjectShape>
 
@@ -57,6 +56,5 @@ export const occupancyShape = z.object({
     }),
   }),
 })
-
 /** How many subjects are in each state that is not an end. */
 export type Occupancy = z.infer<typeof occupancyShape>

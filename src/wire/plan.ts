@@ -83,7 +83,6 @@ export const planProofShape = z.object({
     message: z.string(),
   }),
 })
-
 /** A plan with its moves, and what it waits for. */
 export type PlanCard = z.infer<typeof planShape>
 /** What a plan asked, and what was answered. */

@@ -28,7 +28,6 @@ export const agentShape = z.object({
   budget: budget.nullable(),
   may_ask: z.boolean(),
 })
-
 /** An agent as a person chooses one. */
 export type AgentCard = z.infer<typeof agentShape>
 
@@ -47,7 +46,6 @@ export const listedRunShape = z.object({
   /** It is running, and its process is gone. */
   is_abandoned: z.boolean(),
 })
-
 /** A run in a list. */
 export type ListedRun = z.infer<typeof listedRunShape>
 
@@ -60,7 +58,6 @@ export const obstacleShape = z.object({
   needs_person: z.boolean(),
   says: z.string(),
 })
-
 /** What keeps a queued run from being taken. */
 export type Obstacle = z.infer<typeof obstacleShape>
 
@@ -95,7 +92,6 @@ export const runShape = z.object({
   durations: listOf({ state: z.string(), visits: z.int(), total_ms: z.int() }),
   event_id: z.int(),
 })
-
 /** A run by itself. */
 export type RunCard = z.infer<typeof runShape>
 

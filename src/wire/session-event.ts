@@ -33,7 +33,6 @@ const executionState = z.strictObject({
     .nullable()
     .describe('The question that it waits for from here on, or waited for until here.'),
 })
-
 /** One move of one contract, as a stream tells it. */
 export type ExecutionStateEvent = z.infer<typeof executionState>
 

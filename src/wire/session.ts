@@ -27,7 +27,6 @@ export const abandonedShape = z.object({
   unsettled: z.int(),
   says: z.string(),
 })
-
 /** What a process that is gone left running. */
 export type Abandoned = z.infer<typeof abandonedShape>
 
@@ -62,7 +61,6 @@ export const summaryShape = z.object({
   abandoned: abandonedShape.nullable(),
   current_line: z.string(),
 })
-
 /** A session in a list. */
 export type SummaryCard = z.infer<typeof summaryShape>
 
@@ -93,6 +91,5 @@ export const sessionShape = z.object({
   }),
   costs: usedShape,
 })
-
 /** A session by itself. */
 export type SessionCard = z.infer<typeof sessionShape>

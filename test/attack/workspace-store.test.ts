@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { claimOwnFile, isOwnFile } from '../../src/adapters/workspace/own-files.ts'
 import { workspaceTools } from '../../src/adapters/workspace/workspace-tools.ts'
 import { closeStore, openStore } from '../../src/app/open-store.ts'
-import { tokenFileOf } from '../../src/app/secret-files.ts'
+import { tokenFileOf } from '../../src/app/store-key.ts'
 import { createTally } from '../support/tally.ts'
 
 const tally = createTally()

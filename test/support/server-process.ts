@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-import { tokenFileOf } from '../../src/app/secret-files.ts'
+import { tokenFileOf } from '../../src/app/store-key.ts'
 import { asking } from './server.ts'
 
 const launcher = fileURLToPath(new URL('../../bin/statewright.js', import.meta.url))

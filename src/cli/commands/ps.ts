@@ -6,7 +6,7 @@ import type { Page } from '../../wire/common.ts'
 import type { ListedRun } from '../../wire/run.ts'
 import { command } from '../command.ts'
 import { clientOptions } from '../options.ts'
-import { sessionRows } from '../render/session.ts'
+import { sessionRows } from '../render/show.ts'
 import { ago, columns, safeLine } from '../render/text.ts'
 
 const statuses = { waiting: 'waiting_user', failed: 'failed', running: 'running', queued: 'queued' } as const

@@ -8,9 +8,9 @@ import { listRunes, stateAt } from '../../surface/operations/runes.ts'
 import { runTrace } from '../../surface/operations/runs.ts'
 import { type Call, type Command, command } from '../command.ts'
 import { clientOptions } from '../options.ts'
+import { timelineLines } from '../render/show.ts'
 import { guardLines, recordLine, storyLine } from '../render/story.ts'
 import { ago, clockTime, columns, fullTime, safeLine } from '../render/text.ts'
-import { timelineLines } from '../render/timeline.ts'
 
 const timeline = command({
   name: 'timeline',

@@ -1,18 +1,25 @@
 import { shorten } from '../../observation/describe.ts'
-import { span } from '../../observation/durations.ts'
+import { elapsed, span } from '../../observation/durations.ts'
 import { asText } from '../../observation/summary.ts'
-import type { getConsequence, getSnapshot, getTransitions } from '../../surface/operations/executions.ts'
-import type { getRun } from '../../surface/operations/runs.ts'
-import type { ExecutionSnapshot, GraphState } from '../../wire/contract.ts'
-import { clockTime, columns, fullTime, type Paint, safe, safeLine } from './text.ts'
-
-type Answer<O extends { run(...given: never[]): Promise<unknown> }> = Awaited<ReturnType<O['run']>>
+import type { Rune } from '../../runes/rune.ts'
+import type {
+  ConsequenceView,
+  ExecutionSnapshot,
+  ExecutionTimeline,
+  GraphState,
+  OneSnapshot,
+  TransitionRecord,
+} from '../../wire/contract.ts'
+import type { RunCard } from '../../wire/run.ts'
+import type { SessionCard, SummaryCard } from '../../wire/session.ts'
+import { guardLines, storyLine } from './story.ts'
+import { ago, clockTime, columns, fullTime, type Paint, remaining, safe, safeLine } from './text.ts'
 
 /** All that is known of one execution: its contract, what it did to the world, and its moves. */
 interface Execution {
-  readonly snapshot: Answer<typeof getSnapshot>
-  readonly consequence: Answer<typeof getConsequence>
-  readonly transitions: Answer<typeof getTransitions>['transitions']
+  readonly snapshot: OneSnapshot
+  readonly consequence: ConsequenceView
+  readonly transitions: readonly TransitionRecord[]
 }
 
 /** An execution: its contract, consequence and moves. */
@@ -73,9 +80,6 @@ function section(title: string, executions: readonly ExecutionSnapshot[]): reado
   return [`${title}:`, ...columns(rows)]
 }
 
-/** A run as `show` gets it. */
-type RunCard = Awaited<ReturnType<typeof getRun.run>>
-
 /** A run: status, times, result, costs. */
 export function runLines(run: RunCard, paint: Paint): readonly string[] {
   const { run_id, session_id, agent, status, attempt, mode, used } = run
@@ -91,4 +95,138 @@ export function runLines(run: RunCard, paint: Paint): readonly string[] {
     '',
     `spent: ${used.tokens} tokens, ${used.tool_calls} tool calls, ${span(used.wall_time_ms)} of work`,
   ]
+}
+
+/** So much of each id that no two of a list look alike; commands take as little as is unambiguous. */
+export function shortIds(ids: readonly string[]): readonly string[] {
+  const longest = Math.max(0, ...ids.map((id) => id.length))
+  for (let width = 12; width < longest; width++) {
+    const short = ids.map((id) => id.slice(0, width))
+    if (new Set(short).size === new Set(ids).size) return short
+  }
+  return ids
+}
+
+/** The rows of a list of sessions. */
+export function sessionRows(items: readonly SummaryCard[], now: number, paint: Paint): readonly string[] {
+  const ids = shortIds(items.map(({ session_id }) => session_id))
+  return columns(
+    items.map((item, i) => [
+      ids[i] ?? '',
+      statusOf(item, paint),
+      ago(item.updated_at, now),
+      shorten(safeLine(item.title ?? 'untitled'), 40),
+      shorten(doing(item), 80),
+    ]),
+  )
+}
+
+function statusOf({ state, status }: SummaryCard, paint: Paint): string {
+  const text = state === 'active' && status !== null ? status : state
+  if (text === 'waiting_user') return paint.warn(text)
+  if (text === 'failed') return paint.bad(text)
+  return text === 'succeeded' ? paint.good(text) : text
+}
+
+function doing({ waiting_for, last_error, status, abandoned }: SummaryCard): string {
+  if (abandoned !== null) return abandoned.says
+  if (waiting_for !== null) return `asks: ${safeLine(waiting_for.prompt)}`
+  return status === 'failed' && last_error !== null ? safeLine(`${last_error.code}: ${last_error.message}`) : ''
+}
+
+/** What it is, where it stands, what it waits for, what happened last: less than a screen. */
+export function sessionLines(card: SessionCard, recent: readonly Rune[], now: number, paint: Paint): readonly string[] {
+  const { session_id, title, agent, spine, current_line, waiting_on, costs } = card
+  const story = recent.flatMap((rune) => {
+    const line = storyLine(rune)
+    return line === undefined ? [] : [{ rune, row: [`  ${paint.faint(clockTime(rune.at))}`, shorten(line, 120)] }]
+  })
+  const shown = story.slice(-5)
+  const rows = columns(shown.map(({ row }) => row))
+  return [
+    `${paint.strong(safeLine(title ?? 'untitled'))}  ${session_id}${agent === null ? '' : `, agent ${safeLine(agent)}`}`,
+    spine
+      .map(({ machine, state, since }) => `${machine} ${paint.strong(state)} ${span(Math.max(0, now - since))}`)
+      .join('  ▸ '),
+    safeLine(current_line),
+    ...waiting_on.map(
+      ({ interaction_id, interaction_kind, prompt, deadline }) =>
+        `${paint.warn('waits')} for an answer (${interaction_kind} ${interaction_id}): ${shorten(safeLine(prompt), 120)}${deadline === null ? '' : `, until ${remaining(deadline, now)}`}`,
+    ),
+    '',
+    ...shown.flatMap(({ rune }, i) => [rows[i] ?? '', ...guardLines(rune).map((line) => paint.faint(`  ${line}`))]),
+    '',
+    `spent: ${costs.tokens} tokens, ${costs.tool_calls} tool calls, ${span(costs.wall_time_ms)} of work; ${card.event_id} events`,
+  ]
+}
+
+type Contract = ExecutionTimeline['contracts'][number]
+type Move = ExecutionTimeline['transitions'][number]
+
+const bar = 32
+const marks: Readonly<Record<string, string>> = { pending: '·', running: '█', waiting: '░' }
+
+/** All contracts of a session as bars on one axis, each with its moves. */
+export function timelineLines(timeline: ExecutionTimeline, now: number, paint: Paint): readonly string[] {
+  const { contracts, transitions } = timeline
+  const begin = timeline.started_at ?? now
+  const end = timeline.ended_at ?? now
+  const movesOf = Map.groupBy(transitions, (move) => move.execution_id)
+  const rows = contracts.map((contract) => {
+    const moves = movesOf.get(contract.execution_id) ?? []
+    return [
+      clockTime(contract.created_at),
+      shorten(safeLine(contract.action_summary), 40),
+      drawn(contract, moves, { begin, end }),
+      state(contract, paint),
+      span(elapsed(contract.created_at, contract.is_terminal ? contract.entered_at : now)),
+      `${contract.execution_id}${contract.irreversible ? ', cannot be undone' : ''}`,
+    ]
+  })
+  const lines = columns(rows)
+  return [
+    heading(timeline, begin, end),
+    `${marks.running} at work  ${marks.waiting} waiting for someone  ${marks.pending} not begun`,
+    '',
+    ...contracts.flatMap((contract, i) => [lines[i] ?? '', ...steps(movesOf.get(contract.execution_id) ?? [], paint)]),
+  ]
+}
+
+function heading({ session_id, total_contracts, active_contracts }: ExecutionTimeline, begin: number, end: number) {
+  const how = active_contracts === 0 ? 'all over' : `${active_contracts} not over`
+  const noun = total_contracts === 1 ? 'action' : 'actions'
+  return `${session_id}: ${total_contracts} ${noun}, ${how}, ${span(elapsed(begin, end))} from ${fullTime(begin)} on`
+}
+
+function state({ current_status }: Contract, paint: Paint): string {
+  if (current_status === 'completed') return paint.good(current_status)
+  return current_status === 'failed' ? paint.bad(current_status) : paint.warn(current_status)
+}
+
+function steps(moves: readonly Move[], paint: Paint): readonly string[] {
+  return columns(
+    moves.map(({ timestamp, from_status, to_status, trigger, actor }) => [
+      `  ${clockTime(timestamp)}`,
+      `${from_status} → ${to_status}`,
+      trigger,
+      `by ${actor}`,
+    ]),
+  ).map(paint.faint)
+}
+
+/** One cell per part of the time; where several states fall into one, the last of them is shown. */
+function drawn(contract: Contract, moves: readonly Move[], { begin, end }: { begin: number; end: number }): string {
+  const cellOf = (at: number) => Math.min(bar - 1, Math.floor(((at - begin) / Math.max(1, end - begin)) * bar))
+  const entered = [
+    { at: contract.created_at, status: 'pending' },
+    ...moves.map((move) => ({ at: move.timestamp, status: move.to_status as string })),
+  ]
+  const cells = Array.from({ length: bar }, () => ' ')
+  for (const [i, { at, status }] of entered.entries()) {
+    const mark = marks[status]
+    if (mark === undefined) continue
+    const until = entered[i + 1]?.at ?? end
+    for (let cell = cellOf(at); cell <= cellOf(until); cell++) cells[cell] = mark
+  }
+  return cells.join('')
 }
