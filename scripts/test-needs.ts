@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { delimiter, dirname, join, normalize } from 'node:path'
 
@@ -9,6 +10,9 @@ export interface NotRun {
 
 const onPath = (name: string) =>
   (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, name)))
+
+const succeeds = (command: string, ...args: readonly string[]) =>
+  spawnSync(command, args, { stdio: 'ignore' }).status === 0
 
 const browsers = [
   process.env.CHROMIUM ?? '',
@@ -22,7 +26,17 @@ const needs = [
   { helper: 'test/support/strace.ts', name: 'strace', isThere: () => onPath('strace') },
   { helper: 'test/support/browser.ts', name: 'chromium', isThere: () => browsers.some((file) => existsSync(file)) },
   {
-    helper: 'test/faults/crew.ts',
+    helper: 'test/support/own-mounts.ts',
+    name: 'root or user namespaces, to mount',
+    isThere: () => succeeds('unshare', '-rm', 'true'),
+  },
+  {
+    helper: 'test/support/sandbox.ts',
+    name: 'setpriv, and root or user namespaces, for the sandbox',
+    isThere: () => onPath('setpriv') && succeeds('unshare', process.getuid?.() === 0 ? '-m' : '-rm', 'true'),
+  },
+  {
+    helper: 'test/chaos/crew.ts',
     name: 'libfaketime',
     isThere: () => globSync('/usr/lib/*/faketime/libfaketime.so.1').length > 0,
   },

@@ -18,11 +18,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { claimOwnFile } from '../../src/adapters/workspace/own-files.ts'
 import { workspaceTools } from '../../src/adapters/workspace/workspace-tools.ts'
 import { createRedactor } from '../../src/runelog/redactor.ts'
+import { isSuperuser } from '../support/sandbox.ts'
 import { createTally } from '../support/tally.ts'
 
 const tally = createTally()
 const canary = 'swt_the-token-of-the-owner'
-const isSuperuser = process.getuid?.() === 0
 const home = mkdtempSync(join(tmpdir(), 'statewright-shell-'))
 /** No temporary folder, so a command finds it as it is; and every user may enter it. */
 const lasting = mkdtempSync(isSuperuser ? '/var/lib/statewright-shell-' : join(import.meta.dirname, 'shell-'))

@@ -6,6 +6,7 @@ import { claimOwnFile, isOwnFile } from '../../src/adapters/workspace/own-files.
 import { workspaceTools } from '../../src/adapters/workspace/workspace-tools.ts'
 import { closeStore, openStore } from '../../src/app/open-store.ts'
 import { tokenFileOf } from '../../src/app/store-key.ts'
+import { isSuperuser } from '../support/sandbox.ts'
 import { createTally } from '../support/tally.ts'
 
 const tally = createTally()
@@ -98,7 +99,7 @@ describe('F-85 workspace: the files of the store', () => {
   })
 
   test('keep commands out of a workspace that they lie in', async () => {
-    if (process.getuid?.() === 0) chownSync(project, 65_534, 65_534)
+    if (isSuperuser) chownSync(project, 65_534, 65_534)
     const shell = workspaceTools({ root: project, shell: {} }).find(({ name }) => name === 'shell.exec')
     await expect(async () => shell?.run({ command: 'cat app.db.token' } as never, context)).rejects.toThrow(
       /belongs to the store of this program and lies in the workspace/,

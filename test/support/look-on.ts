@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { withOwnMounts } from './own-mounts.ts'
 import type { Outcome } from './run-cli.ts'
 
 const program = join(import.meta.dirname, 'looking-program.ts')
@@ -27,8 +28,8 @@ export function lookOn({ kind, store, mount }: Spoiled, commands: readonly strin
     kind === 'read-only' ? 'mount -o remount,ro "$1"' : 'cat /dev/zero > "$1/filler" 2>/dev/null; ! echo x > "$1/more"'
   const script = `mount -t tmpfs -o size=24m tmpfs "$1" && cp -r "$2/." "$1" && { ${spoil}; } && shift 2 && exec "$@"`
   const { status, stdout, stderr } = spawnSync(
-    'unshare',
-    ['-rm', 'sh', '-c', script, 'sh', mount, store, process.execPath, program, mount, ...commands],
+    withOwnMounts[0],
+    [...withOwnMounts.slice(1), script, 'sh', mount, store, process.execPath, program, mount, ...commands],
     { encoding: 'utf8', timeout: 60_000 },
   )
   expect({ status, stderr: stderr.replace('sh: 1: echo: echo: I/O error\n', '') }).toMatchObject({ status: 0 })

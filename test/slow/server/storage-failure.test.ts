@@ -6,6 +6,7 @@ import { expect } from 'vitest'
 import { importable } from '../../support/cli-project.ts'
 import { concurrently, whenFinished } from '../../support/concurrent.ts'
 import { eventually } from '../../support/eventually.ts'
+import { withOwnMounts } from '../../support/own-mounts.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
 import { asking } from '../../support/server.ts'
 
@@ -45,7 +46,7 @@ export default defineConfig({
 
 /** Ways to leave a process little room: a small file system of its own that goes with it, or a limit of file sizes. */
 const rooms = {
-  mount: ['unshare', '-rm', 'sh', '-c', 'mount -t tmpfs -o size=10m tmpfs "$1" && shift && exec "$@"', 'sh'],
+  mount: [...withOwnMounts, 'mount -t tmpfs -o size=10m tmpfs "$1" && shift && exec "$@"', 'sh'],
   limit: ['sh', '-c', 'ulimit -f 4096 && shift && exec "$@"', 'sh'],
   plenty: ['sh', '-c', 'shift && exec "$@"', 'sh'],
 } as const
