@@ -12,7 +12,6 @@ import type { ArchivedRecord } from './segment.ts'
 
 /** Something in a store that does not follow from its log. Damage to a chain is named by the verifier of its session. */
 export interface Damage {
-  /** The row, file or event. */
   readonly what: string
   readonly problem: string
 }
@@ -54,7 +53,6 @@ export interface StoredRow extends Omit<Row, 'value'> {
 
 /** Where the damage of a store is looked for. */
 interface Auditable {
-  /** Every record in the order of the commits. */
   readonly records: AsyncIterable<ArchivedRecord>
   /** Rows are as of the record at this place in the order of the commits. */
   readonly folded: number

@@ -27,7 +27,6 @@ function make(folder: string, mode: number): void {
   try {
     mkdirSync(folder, { mode })
   } catch (error) {
-    // Another process may have made it meanwhile.
     if (!isFolder(folder)) throw error
   }
 }
@@ -38,6 +37,27 @@ const isFolder = (path: string) => existsSync(path) && statSync(path).isDirector
 export function notMade(file: string, cause: unknown, advice = 'Name another folder.'): Fault {
   const { code } = cause as NodeJS.ErrnoException
   return faults.file_unusable({ file, problem: `it cannot be made (${code}). ${advice}` }, { cause })
+}
+
+/** Makes a file whose bytes are on disk when the promise resolves. Its name is, too, once the folder is synced. */
+export async function writeSynced(path: string, bytes: Buffer, flags: 'w' | 'wx'): Promise<void> {
+  const file = await open(path, flags, 0o600)
+  try {
+    await file.writeFile(bytes)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** Brings the names in a folder to disk. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
 }
 
 /** The bytes of a regular file. A pipe or a device would never end, and is refused before anything is read from it. */

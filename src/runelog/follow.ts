@@ -10,7 +10,6 @@ export interface Bell {
   listen(listener: Listener): () => void
   /** Calls back whenever this session is rung. Returns the way to stop. */
   on(session_id: string, wake: () => void): () => void
-  /** Someone waits for this session. */
   isAwaited(session_id: string): boolean
 }
 
@@ -51,7 +50,6 @@ const kept = 1_024
 const begun = { sessions: 128, runes: 16 }
 
 interface Tail {
-  /** After a commit. */
   add(session_id: string, runes: readonly Rune[]): void
   /** What comes after a cursor; undefined if only the log can tell. */
   after(session_id: string, cursor: number): readonly Rune[] | undefined

@@ -103,7 +103,6 @@ export function startFold(models: readonly ReadModel[], look: Look): Folding {
 interface ModelFold {
   readonly model: ReadModel
   readonly current: (key: string) => Row | undefined
-  /** What has changed. Most models have nothing to say about most batches. */
   overlay: Map<string, Row | undefined> | undefined
 }
 

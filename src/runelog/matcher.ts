@@ -7,7 +7,6 @@ interface Match {
 
 /** Finds any of many patterns in one pass over a text. */
 interface Matcher {
-  /** The first place where a pattern occurs, at `from` or later. */
   next(text: string, from: number): Match | undefined
   /** How many characters at the end of a text may be the beginning of a pattern, and are not all of it. */
   begunAtEnd(text: string): number

@@ -76,7 +76,6 @@ function ownMove(row: Row<Subject> | undefined, rune: FoldableRune, key: string)
   return entered(key, { machine: machine.name as MachineName, state: to, version: subject?.version ?? 0 }, rune)
 }
 
-/** The row after a move to this state, from the version before it. */
 function entered(
   key: string,
   { machine, state: to, version }: Pick<Subject, 'machine' | 'state' | 'version'>,
@@ -190,7 +189,6 @@ export function claimOf(rune: FoldableRune): string | undefined {
 /** Where a request with an idempotency key took effect. */
 export type RecordedRequest = {
   readonly session_id: string
-  /** The first rune that it brought about. */
   readonly event_id: number
   /** What was asked, as a digest: the same key with another content is refused. */
   readonly fingerprint: string

@@ -106,7 +106,6 @@ export function createNormalFilter(forms: readonly string[]): (text: string) => 
     const beyond = form.split('').filter((unit) => beyond_ascii.test(unit))
     for (const unit of beyond.length > 0 ? beyond : form.split('')) sought.add(unit)
   }
-  /** By code unit: 0 is not known yet, 1 is no, 2 is yes. */
   const isSought = new Uint8Array(0x1_0000)
   const judge = (unit: string) =>
     normalForm(unit)

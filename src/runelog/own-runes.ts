@@ -19,7 +19,6 @@ export interface Asked {
 }
 
 interface Redaction<R> {
-  /** The record as it was. */
   readonly original: R
   /** All records of the session, with the payload replaced and its salt gone. */
   readonly erased: readonly R[]

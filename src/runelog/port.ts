@@ -144,7 +144,6 @@ export interface RunelogOptions {
   readonly models?: readonly ReadModel[]
   /** Takes secrets out of payloads before anything else sees them. */
   readonly redactor?: Redactor
-  /** Hears once that the store takes nothing more, and why. */
   readonly broken?: (fault: Fault) => void
   /** Erases what a redacted payload referred to. May be called again for what is gone already. */
   readonly eraseBlobs?: (refs: readonly string[]) => Promise<void>

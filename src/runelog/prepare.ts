@@ -24,7 +24,6 @@ export interface Prepared {
 /** One object from the draft to the answer: `judge` gives it its place, `inscribe` its proof. */
 interface PreparedRune {
   readonly rune: RuneInTheMaking
-  /** What will be stored. */
   readonly payload: string
   readonly salt: string
 }
@@ -35,20 +34,8 @@ type RuneInTheMaking = Draft & { -readonly [K in keyof Header]: Header[K] }
 const reserved: ReadonlySet<string> = new Set(['rune.redacted', 'session.archived'])
 
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/
-const draftNames: ReadonlySet<string> = new Set([
-  'kind',
-  'visibility',
-  'at',
-  'actor',
-  'payload',
-  ...concernNames,
-  'machine',
-  'subject_id',
-  'from',
-  'to',
-  'trigger',
-  'guards',
-])
+const moveNames = ['machine', 'subject_id', 'from', 'to', 'trigger', 'guards']
+const draftNames = new Set<string>(['kind', 'visibility', 'at', 'actor', 'payload', ...concernNames, ...moveNames])
 const actorNames: ReadonlySet<string> = new Set(actors)
 const visibilityNames: ReadonlySet<string> = new Set(visibilities)
 
@@ -60,10 +47,8 @@ export interface Preparing extends Pick<Ports, 'sha256' | 'random'> {
 /** Checks a batch as far as that needs no log, removes secrets and hashes payloads. Throws `rune_malformed`. */
 export function prepare(batch: Append, ports: Preparing, own = false): Prepared {
   const { session_id, runes } = checked(batch)
-  return prepared(
-    batch,
-    runes.map((draft) => prepareRune(session_id, draft, ports, own)),
-  )
+  const done = runes.map((draft) => prepareRune(session_id, draft, ports, own))
+  return prepared(batch, done)
 }
 
 /** The same, with a turn of the event loop for others after each long payload. A malformed batch is a value. */
@@ -78,14 +63,9 @@ export async function prepareLong(batch: Append, ports: Preparing): Promise<Prep
     }
     return prepared(batch, done)
   } catch (error) {
-    return malformedOnly(error)
+    if (isFault(error, 'rune_malformed')) return error
+    throw error
   }
-}
-
-/** The refusal of a malformed batch as a value. Every other error is thrown again. */
-function malformedOnly(error: unknown): Fault {
-  if (isFault(error, 'rune_malformed')) return error
-  throw error
 }
 
 function checked(batch: Append): Append {
@@ -182,13 +162,7 @@ interface Declared {
 }
 
 /** The guards of all edges that each kind of rune takes, its own and those that it carries. */
-const guardsByKind = new Map<string, Set<string>>()
-function guardsOn(kind: string): Set<string> {
-  const known = guardsByKind.get(kind) ?? new Set()
-  guardsByKind.set(kind, known)
-  return known
-}
-
+const guardsOf = new Map<string, readonly string[]>()
 /** The moves that each kind of rune records: a rune of such a kind records one of them. */
 const movesOf = new Map<string, Declared[]>()
 const declare = (kind: string, move: Declared) => movesOf.set(kind, [...(movesOf.get(kind) ?? []), move])
@@ -197,7 +171,7 @@ for (const { name: machine, initial, opens, transitions } of machines as readonl
   for (const { from, on, to, rune, carried, when = [] } of transitions) {
     if (rune === null) continue
     if (!carried) declare(rune, { machine, from, trigger: on, to, isGuarded: when.length > 0 })
-    for (const guard of when) guardsOn(rune).add(guard)
+    guardsOf.set(rune, [...(guardsOf.get(rune) ?? []), ...when])
   }
 }
 
@@ -210,13 +184,7 @@ function moveProblem(draft: Draft): string | undefined {
     if (declared === undefined || alsoAlone.has(kind)) return readingProblem(draft, '', undefined)
     return `It records a move of a ${declared.machine}, so it needs machine, subject_id, from, to and trigger.`
   }
-  if (
-    machine === undefined ||
-    subject_id === undefined ||
-    from === undefined ||
-    to === undefined ||
-    trigger === undefined
-  )
+  if (!machine || !subject_id || from === undefined || to === undefined || trigger === undefined)
     return 'A move has machine, subject_id, from, to and trigger, or none of them.'
   for (const move of movesOf.get(kind) ?? [])
     if (move.from === from && move.trigger === trigger && move.to === to && move.machine === machine)
@@ -248,7 +216,6 @@ function readingProblem({ guards, kind }: Draft, machine: string, move: Move | u
   const declared = machineNamed(machine)
   const found = move && declared && guardProblem(declared, { ...move, guards })
   if (found !== undefined) return `${found}.`
-  const known = guardsOn(kind)
-  const strange = guards?.find(({ guard, holds }) => !holds || !known.has(guard))
+  const strange = guards?.find(({ guard, holds }) => !holds || !guardsOf.get(kind)?.includes(guard))
   return strange === undefined ? undefined : `It has no guard ${strange.guard} that holds.`
 }

@@ -1,15 +1,12 @@
 /** A text without its escapes, and where each of its characters stood in the original text. */
 export interface Reading {
   readonly text: string
-  /** Where the original of this character begins. */
   from(at: number): number
-  /** Where the original of this character ends. */
   to(at: number): number
 }
 
 /** The characters that escapes begin with. */
 export const every_mark = '\\%&'
-
 /** Escapes may be escaped again, as JSON in JSON is. Each layer is read; there is no end to them, so deeper ones are not. */
 export const most_layers = 4
 

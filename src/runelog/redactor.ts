@@ -17,7 +17,6 @@ export interface Redactor {
   find(text: string): string | undefined
   /** One text without its secrets. A text that is cut (`isCut`) loses what may be the beginning of one at its end, too. */
   redact(text: string, isCut?: boolean): string
-  /** The same for a text that may have millions of characters. No canonical text is made of it. */
   redactLong(text: string, isCut?: boolean): Promise<string>
 }
 
@@ -33,7 +32,6 @@ interface Secrets {
 
 /** So many characters are cleaned in one turn of the event loop. A text that is longer is cleaned in pieces. */
 const slice = 65_536
-
 /** How many characters the texts may have together that are known to be clean. */
 const most_known = 8_000_000
 
@@ -63,7 +61,6 @@ export function createRedactor({ secrets = new Map() }: Secrets): Redactor {
     return Object.entries(value).some(([key, member]) => find(key) !== undefined || isSuspect(member))
   }
 
-  /** The value without its secrets. Pauses after every slice of its characters. */
   function* cleaning(value: Json): Generator<undefined, Json> {
     let read = 0
     function* cleanText(text: string): Generator<undefined, string> {
@@ -151,7 +148,6 @@ export function createRedactor({ secrets = new Map() }: Secrets): Redactor {
 interface CleanStream {
   /** What may be passed on now: never a part of a secret whose rest is still to come. */
   add(text: string): string
-  /** What was held back. */
   end(): string
 }
 

@@ -31,16 +31,13 @@ function formsOf(secret: string): readonly string[] {
 /** With as many characters as before: only this one letter has two in lower case. */
 const inLowerCase = (text: string) => text.replaceAll('\u0130', 'i').toLowerCase()
 
-/** How a secret with letters that are not ASCII reads in normal form, which may be ASCII. */
 function normalFormsOf(secret: string): readonly string[] {
   const normals = [...readingsOf(secret)].map((reading) => normalised(reading)?.text)
   return normals.filter((text) => text !== undefined).map(inLowerCase)
 }
 
-/** What to look for besides a secret as it is. */
 interface Sought {
   readonly joinings: readonly Joining[]
-  /** Whether the normal form of a text may contain a secret. */
   isNormalSought(text: string): boolean
 }
 
@@ -153,7 +150,6 @@ export function createFinder(secrets: readonly (readonly [name: string, value: s
     return undefined
   }
 
-  /** Takes in a span that ends after those before it. */
   function join(spans: Span[], span: Span) {
     let joined = span
     for (let last = spans.at(-1); last !== undefined && last.to > joined.from; last = spans.at(-1)) {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { open, rename, rm } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import { faults } from '../faults/catalogue.ts'
 import type { StoredRecord } from '../runes/record.ts'
-import { makeFolder, readRegular } from './files.ts'
+import { makeFolder, readRegular, syncFolder, writeSynced } from './files.ts'
 
 /** A record of an archived session, with its place in the order of all commits, which a rebuild needs. */
 export interface ArchivedRecord extends StoredRecord {
@@ -18,7 +18,6 @@ export interface Segments {
   write(session_id: string, records: readonly ArchivedRecord[]): Promise<{ segment: string; sha256: string }>
   /** The records of a file that a store refers to. A file whose bytes do not fit its name is refused. */
   read(segment: string): Promise<readonly ArchivedRecord[]>
-  /** The same for any file in the folder, whatever its name. */
   readStray(file: string): Promise<readonly ArchivedRecord[]>
   remove(segment: string): Promise<void>
 }
@@ -45,13 +44,7 @@ export function createSegments(folder: string): Segments {
     const segment = `${session_id.replaceAll(':', '~')}-${sha256.slice(0, 16)}.ndjson.gz`
     makeFolder(folder, { mode: 0o700 })
     const path = join(folder, segment)
-    const file = await open(`${path}.part`, 'w', 0o600)
-    try {
-      await file.writeFile(bytes)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
+    await writeSynced(`${path}.part`, bytes, 'w')
     await rename(`${path}.part`, path)
     await syncFolder(folder)
     await syncFolder(dirname(folder))
@@ -89,22 +82,12 @@ export function createSegments(folder: string): Segments {
 }
 
 async function recordsIn(bytes: Buffer): Promise<readonly ArchivedRecord[]> {
-  const text = (await promisify(gunzip)(bytes)).toString()
-  const lines = text.split('\n').slice(0, -1)
+  const lines = (await promisify(gunzip)(bytes)).toString().split('\n').slice(0, -1)
   return lines.map((line) => JSON.parse(line) as ArchivedRecord)
 }
 
 /** The whole file: a compressed file has bytes that its content does not depend on. */
 const digestOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
 
 /** A file of cold storage, and where its first record stands in the order of all commits. */
 export interface ColdFile {

@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises'
 
 /** How many runes are worked on before others get a turn of the event loop. A few milliseconds. */
 export const sliceRunes = 250
-
 /** A text with more characters takes milliseconds in each step: to make, to measure, to hash, to write. Others get their turns between. */
 export const long = 500_000
 

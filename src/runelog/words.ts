@@ -36,7 +36,6 @@ export function wordsOf(text: string): readonly string[] {
   return [...new Set((plain.match(word) ?? []).map(cut))]
 }
 
-/** Never ends in half a character. */
 function cut(found: string): string {
   return found.length <= longestWord ? found : found.slice(0, longestWord).replace(/[\ud800-\udbff]$/, '')
 }

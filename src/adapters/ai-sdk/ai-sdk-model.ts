@@ -19,7 +19,6 @@ export interface ModelSettings {
   readonly temperature?: number
   /** Passed on as they are, by provider: `{ anthropic: { … } }`. */
   readonly providerOptions?: ProviderOptions
-  /** Is told what the provider's package cannot do, once for each thing. */
   readonly warn?: (message: string) => void
 }
 

@@ -67,7 +67,6 @@ function fits({ statuses, words, message }: Rule, evidence: Evidence): boolean {
   return isRefusal && message?.test(evidence.message.slice(0, longestSearched)) === true
 }
 
-/** Longer ones quote the request. */
 const longest = 500
 
 function detail(type: ErrorTypeName, { status, message, words }: Evidence): string {
@@ -78,7 +77,6 @@ function detail(type: ErrorTypeName, { status, message, words }: Evidence): stri
 }
 
 interface ErrorType {
-  /** What happened, for readers of the record. */
   readonly says: string
   /** The same request may well succeed a little later. Nothing of the broken answer was acted upon. */
   readonly retryable: boolean
@@ -104,11 +102,9 @@ type ErrorTypeName = keyof typeof errorTypes
 
 /** What an error says about itself, wherever in it that stands. */
 interface Evidence {
-  /** The HTTP status, or what the provider gives in its place inside a stream. */
   readonly status: number | undefined
   /** Names, codes and types of the error and of what caused it, in lower case. */
   readonly words: ReadonlySet<string>
-  /** The first sentence that was found. */
   readonly message: string
   readonly headers: unknown
 }

@@ -61,7 +61,6 @@ function said(message: Message, next: Message | undefined, { outcomes, names, mo
   }
 }
 
-/** Providers refuse a message without text. */
 function userText(content: Json): string {
   const text = typeof content === 'string' ? content : JSON.stringify(content)
   return text.trim() === '' ? '(an empty message)' : text

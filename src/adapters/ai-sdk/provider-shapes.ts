@@ -38,22 +38,18 @@ interface FunctionTool {
 export type PromptMessage =
   | { readonly role: 'system'; readonly content: string }
   | { readonly role: 'user'; readonly content: readonly TextPart[] }
-  | { readonly role: 'assistant'; readonly content: readonly (TextPart | ReasoningPart | CallPart)[] }
+  | { readonly role: 'assistant'; readonly content: readonly AnswerPart[] }
   | { readonly role: 'tool'; readonly content: readonly ResultPart[] }
 
-/** Text in a message. */
-export interface TextPart {
-  readonly type: 'text'
+/** Text or reasoning in a message. */
+export interface TextPart<T extends 'text' | 'reasoning' = 'text'> {
+  readonly type: T
   readonly text: string
   readonly providerOptions?: ProviderOptions
 }
 
-/** Reasoning in a message. */
-export interface ReasoningPart {
-  readonly type: 'reasoning'
-  readonly text: string
-  readonly providerOptions?: ProviderOptions
-}
+/** A part of an answer. */
+export type AnswerPart = TextPart<'text' | 'reasoning'> | CallPart
 
 /** A tool call in a message. */
 export interface CallPart {
@@ -78,7 +74,6 @@ const unfit = /[^a-zA-Z0-9_-]/g
 
 /** Maps tool names to names that providers accept, and back. */
 export interface WireNames {
-  /** The name under which providers know this tool. */
   toWire(name: string): string
   /** The tool that a model means. A name that we never told it stays as it is. */
   fromWire(name: string): string

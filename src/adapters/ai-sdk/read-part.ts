@@ -2,11 +2,10 @@ import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { ModelEvent } from '../../runtime/model.ts'
 import { classifyError, errorEvent, withoutKeys } from './classify-error.ts'
-import type { CallPart, ProviderOptions, ReasoningPart, TextPart, WireNames } from './provider-shapes.ts'
+import type { AnswerPart, CallPart, ProviderOptions, WireNames } from './provider-shapes.ts'
 
 type Part = Readonly<Record<string, unknown>>
 
-/** So much of what a provider's own tool found is kept in the text. */
 const longestResult = 2_000
 
 /** Reads one answer. Calls wait until it is complete: packages send the call of a broken stream as if it were whole. */
@@ -145,7 +144,6 @@ function createStateKeeper(model: string) {
     } else if (part.type === 'tool-call') parts.push({ type: 'call', options: optionsOf(part) })
   }
 
-  /** Undefined where the provider has no such wish, as most have not. */
   function state(): Json | undefined {
     const kept = parts.filter((part) =>
       part.type === 'reasoning' ? isWish(part) : part.type === 'call' || part.text !== '',
@@ -183,7 +181,7 @@ export function asGiven(
   state: Json | undefined,
   model: string,
   calls: readonly CallPart[],
-): readonly (TextPart | ReasoningPart | CallPart)[] | undefined {
+): readonly AnswerPart[] | undefined {
   const given = Object(state) as { readonly model?: string; readonly parts?: readonly KeptPart[] }
   if (given.model !== model || !Array.isArray(given.parts)) return undefined
   const left = [...calls]

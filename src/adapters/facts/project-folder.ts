@@ -6,18 +6,7 @@ import { faults } from '../../faults/catalogue.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
 
 /** Folders that hold what others made, or what can be made again. */
-const skipped = new Set([
-  '.git',
-  '.hg',
-  '.svn',
-  '.venv',
-  'build',
-  'coverage',
-  'dist',
-  'node_modules',
-  'target',
-  'vendor',
-])
+const skipped = new Set('.git .hg .svn .venv build coverage dist node_modules target vendor'.split(' '))
 /** A larger file is data; its path counts and its text does not. */
 const largest = 1_000_000
 

@@ -1,8 +1,8 @@
 import { hash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder, readRegular } from '../../runelog/files.ts'
+import { makeFolder, readRegular, syncFolder, writeSynced } from '../../runelog/files.ts'
 import { long, othersTurn } from '../../runelog/slices.ts'
 import { type Blobs, sound } from '../../runtime/store.ts'
 
@@ -17,7 +17,7 @@ export function fileBlobs(folder: string): Blobs {
       const ref = `blob_${hash('sha256', bytes)}`
       makeFolder(folder, { mode: 0o700 })
       const draft = join(folder, `.${randomUUID()}`)
-      await writeSynced(draft, bytes)
+      await writeSynced(draft, bytes, 'wx')
       await rename(draft, join(folder, ref))
       await syncFolder(folder)
       return ref
@@ -37,25 +37,5 @@ export function fileBlobs(folder: string): Blobs {
       for (const ref of known) await rm(join(folder, ref), { force: true })
       await syncFolder(folder)
     },
-  }
-}
-
-async function writeSynced(path: string, bytes: Buffer) {
-  const file = await open(path, 'wx', 0o600)
-  try {
-    await file.writeFile(bytes)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-}
-
-/** The name is safe only when the folder is. */
-async function syncFolder(path: string) {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
   }
 }

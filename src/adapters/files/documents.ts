@@ -14,9 +14,7 @@ type ReadDocument = { readonly value: Json } | { readonly problem: string }
 
 type Parsed = Exclude<ReturnType<typeof parseAllDocuments>, { empty: true }>[number]
 
-/** Longer texts are not parsed. */
 const longest = 200_000
-
 /** Collections in each other, before the parser is asked: it is recursive, and slow over what is nested deeply. */
 const deepest = 200
 

@@ -16,7 +16,6 @@ export async function writePlan(folder: string, files: FrozenFiles): Promise<voi
 async function write(folder: string, files: FrozenFiles): Promise<void> {
   makeFolder(folder)
   for (const name of await readdir(folder)) {
-    // The same plan made again has other times.
     if (name === journalFile) continue
     const is_same = name in files && (await readFile(join(folder, name), 'utf8').catch(() => undefined)) === files[name]
     if (!is_same)

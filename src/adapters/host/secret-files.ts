@@ -99,10 +99,8 @@ interface NewKey {
 /** A key that no file holds yet. */
 export function newKey(): NewKey {
   const { privateKey } = generateKeyPairSync('ed25519')
-  return {
-    pem: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
-    public_key: signerOf(privateKey).public_key,
-  }
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
+  return { pem, public_key: signerOf(privateKey).public_key }
 }
 
 /** The key in this file, which only its owner may read; a new one where there is none. */
@@ -111,10 +109,8 @@ export function openSigner(path: string, make: () => NewKey = newKey): Signer {
   try {
     return signerOf(createPrivateKey(pem))
   } catch (error) {
-    throw faults.file_unusable(
-      { file: path, problem: 'it holds no Ed25519 key in PEM; restore it from a backup.' },
-      { cause: error },
-    )
+    const problem = 'it holds no Ed25519 key in PEM; restore it from a backup.'
+    throw faults.file_unusable({ file: path, problem }, { cause: error })
   }
 }
 
@@ -137,13 +133,11 @@ export function passingSigner(): Signer {
   return signerOf(generateKeyPairSync('ed25519').privateKey)
 }
 
-function signerOf(key: KeyObject): Signer {
-  if (key.asymmetricKeyType !== 'ed25519') throw new TypeError(`It is a key for ${key.asymmetricKeyType}.`)
-  return { public_key: hexOf(createPublicKey(key)), sign: (text) => sign(null, Buffer.from(text), key).toString('hex') }
-}
-
-function hexOf(key: KeyObject): string {
-  return Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url').toString('hex')
+function signerOf(given: KeyObject): Signer {
+  const key = onlyEd25519(given)
+  const { x = '' } = createPublicKey(key).export({ format: 'jwk' })
+  const public_key = Buffer.from(x, 'base64url').toString('hex')
+  return { public_key, sign: (text) => sign(null, Buffer.from(text), key).toString('hex') }
 }
 
 /** Checks an Ed25519 signature; malformed input is false. */
@@ -160,10 +154,7 @@ export const checkSignature: CheckSignature = ({ text, public_key, signature }) 
 /** Signs with an Ed25519 key in PEM. The key id is the SHA-256 of the public key, so a key cannot be passed off as another. */
 export function createSigner(private_key_pem: string): StatementSigner {
   const key = onlyEd25519(createPrivateKey(private_key_pem))
-  return {
-    keyid: keyId(createPublicKey(key)),
-    sign: (bytes) => sign(null, bytes, key).toString('base64'),
-  }
+  return { keyid: keyId(createPublicKey(key)), sign: (bytes) => sign(null, bytes, key).toString('base64') }
 }
 
 /** A check against one public key, given as PEM. */

@@ -16,11 +16,9 @@ const never_ms = 2 ** 31 - 1
 
 /** A connection to one MCP server. */
 export interface Connection {
-  /** What the server offers right now. */
   list(): Promise<readonly Listed[]>
   /** Sends one call, once. It is refused unless the server still offers the tool exactly as it was listed. */
   call(listed: Listed, args: Json, context: ToolContext): Promise<CallToolResult>
-  /** Of the server that is started now, if it is a local one. */
   pid(): number | null
   close(): Promise<void>
 }
@@ -29,7 +27,6 @@ interface Live {
   readonly client: Client
   calls: number
   isRetired: boolean
-  /** Undefined once the server said that they changed. */
   tools: Promise<readonly Listed[]> | undefined
   /** Says when the answer to a call will not come any more. A local server that dies is heard of otherwise. */
   hearLost(mark: Mark, lost: () => void): void
@@ -37,7 +34,6 @@ interface Live {
 
 interface ConnectionPorts {
   readonly warn: (message: string) => void
-  /** The version that this client gives to the server. */
   readonly version: string
 }
 

@@ -12,7 +12,6 @@ const neverConnected = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'
 
 /** Answers that a gateway may give while the server goes on: the request ran out of time, or its client was gone. */
 const answeredLate = [408, 499]
-/** The server answered, but with something else than the result of a call. */
 const unreadable: readonly string[] = [SdkErrorCode.InvalidResult, SdkErrorCode.UnsupportedResultType]
 
 /** What a call without a result comes to. A refusal and a request that never left are failures; all else is unknown. */
@@ -47,7 +46,6 @@ function unclear(message: string, error_kind: string, cause: unknown): Error {
 export function messageOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return readThrown(thrown).message
   const messages: string[] = []
-  // What really happened stands at the end of the causes.
   for (let each: unknown = thrown, deep = 0; each instanceof Error && deep < 4; each = each.cause, deep++) {
     const { message } = readThrown(each)
     if (message !== '' && !messages.some((before) => before.includes(message))) messages.push(message)
@@ -55,7 +53,6 @@ export function messageOf(thrown: unknown): string {
   return messages.join(': ')
 }
 
-/** fetch puts the reason into the cause. */
 function codeOf(thrown: unknown): string {
   const { code, cause } = Object(thrown)
   const found = Object(cause).code ?? code

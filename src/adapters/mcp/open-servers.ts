@@ -24,7 +24,6 @@ export interface McpServers {
 export interface Telling {
   readonly warn: (message: string, details: object) => void
   readonly clean: (text: string) => string
-  /** The version that this client gives to servers. */
   readonly version: string
 }
 
@@ -106,7 +105,6 @@ function descriptionOf(server_name: string, { trusted }: McpServer, given: strin
   return trusted || said === '' ? said : `The MCP server ${server_name} describes it in its own words: ${quoted(said)}`
 }
 
-/** Servers may use any character; our names may not. */
 function nameOf(server_name: string, tool_name: string): string {
   return `${server_name}.${tool_name.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}`
 }

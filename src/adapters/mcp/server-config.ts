@@ -23,7 +23,6 @@ const common = {
   maxOutputBytes: z.int().min(256).default(64_000),
   /** How long the server may take to start and to list its tools. */
   connectTimeoutMs: z.int().min(1).default(30_000),
-  /** By the server's name of the tool. */
   tools: z.record(z.string(), declared).default({}),
 }
 

@@ -16,7 +16,6 @@ export async function boundedFetch(...request: Parameters<typeof fetch>): Promis
   return Object.defineProperty(new Response(limited, { status, statusText, headers }), 'url', { value: response.url })
 }
 
-/** How often a server may send a request on to another path of its own. */
 const redirects = 5
 
 /** The configured headers hold secrets for this server alone: a redirect to another origin is refused. */
@@ -40,7 +39,6 @@ function limiting(isStream: boolean): TransformStream<Uint8Array, Uint8Array> {
   return new TransformStream({
     transform(piece, controller) {
       for (const byte of isStream ? piece : []) {
-        // An empty line ends an event.
         length = byte === 10 && last === 10 ? 0 : length + 1
         if (byte !== 13) last = byte
         if (length > longestMessage) break

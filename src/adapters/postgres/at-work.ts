@@ -32,7 +32,6 @@ export function createPresence(url: string, worker: string, patience: number): P
       },
       application_name: 'statewright worker',
     })
-    // The query that is under way is told.
     client.on('error', () => {})
     await connected(client, `SELECT pg_advisory_lock_shared(${lockOf('$1::text')})`, [worker])
     if (isUnref) socket?.unref()
@@ -82,7 +81,6 @@ const texts = {
   done: 'UPDATE statewright.effect SET is_done = true WHERE worker = $1 AND execution_id = ANY ($2::text[])',
   over: 'DELETE FROM statewright.effect WHERE worker = $1 AND execution_id = ANY ($2::text[])',
 
-  // The lock is let go of when the statement ends.
   look: `SELECT e.worker, e.is_done,
       NOT EXISTS (SELECT 1 FROM statewright.worker w WHERE w.worker = e.worker AND w.expires_at > clock_timestamp())
       AND NOT EXISTS (SELECT 1 FROM statewright.lease l WHERE l.worker = e.worker AND l.expires_at > clock_timestamp())
@@ -99,7 +97,6 @@ interface SharedAtWork extends AtWork {
   report(): Promise<void>
   /** Tells nothing more, as if the process had died. */
   silence(): void
-  /** Resolves when no tool is at work here. */
   quiet(): Promise<void>
 }
 
@@ -154,7 +151,6 @@ export function createAtWork(ask: Ask, warn: (message: string, details: object) 
 
     async look(execution_id): Promise<Evidence> {
       if (atWork.has(execution_id)) return { state: 'at_work', worker: null, isGone: false }
-      // It ended here, and the report may be on its way.
       const how = ended.get(execution_id)
       if (how !== undefined) return { state: how === 'done' ? 'done' : 'none' }
       const { rows } = await ask<{ worker: string; is_done: boolean; is_gone: boolean }>(texts.look, [execution_id])

@@ -4,10 +4,8 @@ import { Client } from './driver.ts'
 
 /** How often the clock of the database is asked. Between, the monotonic clock of the process counts on. */
 const sync_ms = 5_000
-
 /** An answer that took longer says too little about when it was given. */
 const slow_ms = 1_000
-
 /** More than this between two machines should be looked at, though nothing here depends on it. */
 export const noticeable_skew_ms = 1_000
 
@@ -30,7 +28,6 @@ interface Asked {
 export async function openDatabaseClock(database: Asked, local: Clock): Promise<DatabaseClock> {
   let base = await ask()
 
-  /** The database's time at a moment of the monotonic clock: the middle of the round trip. */
   async function ask() {
     const sent = local.monotonic()
     const { rows } = await database.query(askNow)
@@ -44,7 +41,6 @@ export async function openDatabaseClock(database: Asked, local: Clock): Promise<
       (answer) => {
         if (answer.took < slow_ms) base = answer
       },
-      // A database that is away is asked again; the monotonic clock goes on.
       () => {},
     )
   }, sync_ms).unref()

@@ -19,10 +19,8 @@ export interface Connection {
 
 /** How long the server may take to answer a statement, unless the store is told otherwise. */
 export const usual_answer_ms = 3_000
-
 /** How long a client may leave a transaction idle. A frozen process holds its locks no longer than this. */
 const idle_ms = 2_000
-
 /** An answer of the server that a statement took too long comes before the client gives up on the connection. */
 export const grace_ms = 500
 
@@ -41,7 +39,6 @@ const sessionOptions = (answer_ms: number) =>
     .map(([name, value]) => `-c ${name}=${value}`)
     .join(' ')
 
-/** The open sockets of this process, by the address that they lead to. */
 const sockets = new Map<string, Set<Socket>>()
 
 /** A socket to an address, which goes with the others to it. */
@@ -207,7 +204,7 @@ export function withoutPassword(url: string): string {
 /**
  * A semaphore. Waiting is not bounded: a pool would count it as connecting, and take a busy database for a lost one.
  */
-export function takingTurns(places: number): <T>(work: () => Promise<T>) => Promise<T> {
+export function createSemaphore(places: number): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = []
   let free = places
   return async (work) => {

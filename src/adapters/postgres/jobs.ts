@@ -4,7 +4,7 @@ import type { Logger as QueueLogger, TaskList, WorkerEvents, WorkerPool } from '
 import type pg from 'pg'
 import { type Job, runJob, type Task } from '../../runtime/dispatch/jobs-for.ts'
 import type { Tasks } from '../../runtime/store.ts'
-import { takingTurns } from './connection.ts'
+import { createSemaphore } from './connection.ts'
 import { jobColumns, priorities } from './members.ts'
 import { Logger, runTaskList } from './queue.ts'
 import { jobsSchema } from './schema.ts'
@@ -12,7 +12,6 @@ import { statements } from './statements.ts'
 
 /** New jobs are announced. This is for those that fall due, and for those that a dead worker had. */
 const look_ms = 250
-
 /** How long a queue may take to report its last jobs. One that failed to before may never say that it has. */
 const report_ms = 5_000
 
@@ -22,16 +21,13 @@ const again_ms = { least: 125, most: 1_000 }
 /** Its own looking around would ask once per free place. */
 const poll_ms = 60_000
 
-/** What `jobsFor` wrote. */
 type PayloadOf<T extends Task> = Extract<Job, { readonly task: T }>['payload']
 
 /** The queue of jobs that wakes workers. */
 export interface Jobs {
-  /** The name under which the queue locks what it gave us. */
   id(): string | null
   /** Takes nothing more, and resolves when every task is over. */
   stop(): Promise<void>
-  /** Takes nothing more, and says nothing more of what it has. */
   abandon(): void
 }
 
@@ -56,7 +52,7 @@ interface Told {
 export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { warn, replaced }: Told): Jobs {
   silenceTraces()
   // What a queue before this one has under way counts, too.
-  const turn = takingTurns(limit)
+  const turn = createSemaphore(limit)
   const underWay = new Set<Promise<unknown>>()
   let isAbandoned = false
   let isStopping = false

@@ -15,7 +15,6 @@ interface KeepingPorts extends Ports, Preparing {
   readonly segments: Segments | undefined
 }
 
-/** The session as the transaction sees it: locked, and with every record that it has. */
 async function locked({ connection }: Transaction, session_id: string, segments: Segments | undefined) {
   const reader = createReader(connection.send, connection.text, segments)
   const place = await reader.place(session_id)

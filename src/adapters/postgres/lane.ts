@@ -15,7 +15,6 @@ interface LanePorts extends TransactionPorts {
   readonly answer_ms?: number | undefined
   /** How long a lost database is waited for, in milliseconds. */
   readonly patience: number
-  /** After each commit, before anyone is answered. */
   readonly committed: (session_ids: readonly string[]) => void
   /** Whether a rune was recorded, wherever it is kept by now. */
   readonly has: (connection: Connection, witness: Head) => Promise<boolean>
@@ -28,7 +27,6 @@ export interface Lane {
   append(batch: Prepared): Promise<Recorded | Refused>
   /** Work on one session in a transaction of its own. It may run again from the start, so it must not answer by itself. */
   alone<T>(session_id: string, work: (transaction: Transaction) => Promise<T | Fault>): Promise<T | Fault>
-  /** Resolves when all that was asked for is done. */
   close(): Promise<void>
 }
 
@@ -42,7 +40,6 @@ interface Attempt {
 
 interface Job {
   readonly session_id: string
-  /** What to lock and load in advance. */
   readonly batch: Prepared
   readonly isAlone: boolean
   readonly work: (transaction: Transaction) => Promise<unknown>
@@ -50,9 +47,7 @@ interface Job {
   readonly reject: (reason: unknown) => void
 }
 
-/** How long work on one session may take between two statements. */
 const alone_ms = 30_000
-
 const groupLimit = 256
 const collisionLimit = 20
 
@@ -178,7 +173,6 @@ export function createLane(ports: LanePorts): Lane {
     for (const [i, job] of jobs.entries()) job.resolve(answers[i])
   }
 
-  /** A refusal is a value; an error of the store is thrown. */
   function refuse(jobs: readonly Job[], reason: unknown) {
     const isRefusal = reason instanceof Fault && reason.kind !== 'store'
     for (const job of jobs) (isRefusal ? job.resolve : job.reject)(reason)
@@ -227,7 +221,6 @@ const unreachable = (cause: unknown, store: string) =>
 
 function explain(error: unknown, job: Job, store: string): unknown {
   const { code } = error as { code?: string }
-  // A bug of ours is shown as it is.
   if (code === undefined) return error
   // Text that PostgreSQL cannot hold, such as a zero byte in a key.
   if (code.startsWith('22'))

@@ -10,13 +10,11 @@ export interface HeldRun {
 interface KeptLeases extends Leases {
   /** Renews what is held. Who is not among the renewed has lost its run to someone else, or has let go of it. */
   renew(): Promise<void>
-  /** Lets time do nothing more. */
   stop(): void
 }
 
 interface Held extends HeldRun {
   readonly ended: AbortController
-  /** When the lease began that is surely recorded, by both clocks. */
   since: Instant
 }
 

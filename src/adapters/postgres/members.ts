@@ -106,11 +106,9 @@ const texts = {
   unlock: `WITH dead AS (DELETE FROM statewright.worker
       WHERE expires_at < clock_timestamp() - $1 * interval '1 millisecond' RETURNING pool)
     SELECT ${jobsSchema}.force_unlock_workers(array_agg(pool)) FROM dead HAVING count(*) > 0`,
-  // Jobs that were replaced while a worker had them, and that died with it.
   prune: `SELECT count(*) FROM ${jobsSchema}.complete_jobs(ARRAY(
     SELECT id FROM ${jobsSchema}.jobs WHERE key IS NULL AND locked_at IS NULL AND attempts >= max_attempts))`,
 
-  // Fetched by a worker that was not registered, or not any more.
   strays: `SELECT ${jobsSchema}.force_unlock_workers(ARRAY(SELECT DISTINCT locked_by FROM ${jobsSchema}.jobs
     WHERE locked_by IS NOT NULL AND locked_by NOT IN (SELECT pool FROM statewright.worker WHERE pool IS NOT NULL)))`,
   overlooked: `SELECT count(${jobsSchema}.add_job('run', json_build_object('session_id', s.key, 'run_id', m.key), job_key := m.key))
@@ -135,7 +133,6 @@ const texts = {
   deregister: 'DELETE FROM statewright.worker WHERE worker = $1',
 } as const
 
-/** A pool, or the one connection of a worker. */
 interface Asked {
   query<T extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<{ readonly rows: T[] }>
 }
@@ -160,12 +157,10 @@ export function createMembers(database: Asked, lease_ms: number) {
 
     abandoned: (): Promise<readonly AbandonedRun[]> => ask(texts.abandoned),
 
-    /** Frees the jobs of workers that gave no sign of life. */
     async bury() {
       if ((await ask(texts.unlock, [lease_ms / 4])).length > 0) await ask(texts.prune)
     },
 
-    /** Frees the jobs that no registered queue has. */
     freeStrays: () => ask(texts.strays),
 
     async wakeOverlooked(older_than_ms = overlooked_ms) {
@@ -192,7 +187,6 @@ export async function abandonedRuns(url: string): Promise<readonly AbandonedRun[
   const pool = createPool(url, 1)
   try {
     const text = async (sql: string) => (await pool.query(sql)).rows
-    // Without leases no process has ever worked on it.
     return (await hasTable(text, 'lease')) ? await createMembers(pool, 0).abandoned() : []
   } finally {
     await pool.end()

@@ -15,10 +15,8 @@ import { rowColumns } from './transaction.ts'
 
 /** How long the lock is waited for at a time: writers wait no longer than this. */
 const exclude_ms = 1_000
-
 /** How long folding may take between two statements. A process that is frozen while it folds keeps writers out no longer. */
 const folding_ms = 60_000
-
 /** How long one statement may take while the whole store is folded. */
 const longest_ms = 600_000
 

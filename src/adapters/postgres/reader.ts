@@ -17,7 +17,6 @@ interface Place extends Head {
 }
 
 const atOnce = 1000
-/** How many runes one statement reads. */
 const pageSize = 5000
 /** The greatest number that an event can have here. */
 const farthest = 2 ** 31 - 1
@@ -39,7 +38,6 @@ export function createReader(ask: Connection['send'], askText: Connection['text'
     return segments.read(file)
   }
 
-  /** In pages, so that each statement is short: one that is not answered soon is taken for lost. */
   async function table(
     direction: 'forward' | 'backward',
     id: number,

@@ -10,9 +10,9 @@ import { createSegments } from '../../runelog/segment.ts'
 import {
   type Connection,
   createPool,
+  createSemaphore,
   isConnectionLost,
   isTooSlow,
-  takingTurns,
   unusable,
   withoutPassword,
 } from './connection.ts'
@@ -24,7 +24,6 @@ import { createReader } from './reader.ts'
 import { statements } from './statements.ts'
 import type { SideWrites } from './transaction.ts'
 
-/** How many connections read side by side. */
 const readers = 4
 
 /** Options of a runelog on PostgreSQL. */
@@ -68,7 +67,7 @@ export async function openPostgresRunelog(
 
   const listener = await listen(url, origin, bell, answer_ms)
   const pool = createPool(url, readers, answer_ms)
-  const turn = takingTurns(readers)
+  const turn = createSemaphore(readers)
   const poisoned = (fault: Fault) => {
     if (poison !== undefined) return
     poison = fault
@@ -142,7 +141,6 @@ export async function openPostgresRunelog(
     async append(batch) {
       check()
       const prepared = await prepareLong(batch, keeping)
-      // It may have been closed meanwhile.
       check()
       return prepared instanceof Fault ? prepared : laneOf(batch.session_id).append(prepared)
     },

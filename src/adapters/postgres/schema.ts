@@ -2,10 +2,8 @@ import { searchModel } from '../../runelog/words.ts'
 
 /** Number 1 is that of 0.1. Its hashes follow other rules, and nothing converts them. */
 export const schemaNumber = 2
-
 /** Every writer holds it shared. The process that makes the tables or rebuilds the models holds it exclusively. */
 export const storeLock = 0x72756e65
-
 /** The channel on which commits are announced. */
 export const channel = 'statewright'
 
@@ -120,13 +118,10 @@ INSERT INTO meta VALUES ('schema', '${schemaNumber}');
 
 /** Where graphile-worker keeps its tables: apart from those that the database's other users may have. */
 export const jobsSchema = 'statewright_jobs'
-
 /** Held while a worker registers. */
 const joinLock = 0x6a6f696e
-
 /** Raise it with every change of these tables: a process that finds it makes nothing. */
 export const sharedNumber = 1
-
 /** Held while these tables are made. */
 export const tablesLock = 0x7461626c
 

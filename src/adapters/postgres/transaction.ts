@@ -21,7 +21,6 @@ export interface TransactionPorts extends Pick<Ports, 'sha256'> {
   /** The models and their versions, as they stand in the database while all is well. */
   readonly fingerprint: string
   readonly store: string
-  /** Tells our own notices from those of other processes. */
   readonly origin: string
   readonly sideWrites: SideWrites
 }
@@ -34,7 +33,6 @@ export interface Transaction {
   /** The server's name for it: by this it can be asked whether it is over. */
   readonly xid: string
   readonly connection: Connection
-  /** Judges a batch on top of those before it. */
   judge(batch: Prepared): Promise<readonly Change[] | Fault>
   /** Judges a batch, and takes note of what it writes. */
   record(batch: Prepared): Promise<Inscribed | Fault>
@@ -244,11 +242,9 @@ interface Opening {
   readonly session: number
   readonly event_id: number
   readonly header: string
-  /** As it is written in the payload. */
   readonly key: string
 }
 
-/** As a key stands in canonical JSON, without its quotes. */
 const written = (key: string) => canonicalJson(key).slice(1, -1)
 
 /** Contracts in the log that were opened with the keys these batches claim. The question travels with the others. */

@@ -29,7 +29,6 @@ export async function* auditSqlite(path: string, more: readonly ReadModel[]): As
     yield* blobs(`${path}.blobs`)
     yield* derived(db, reader, `${path}.blobs`, allModels(more))
   } catch (error) {
-    // Damage that keeps the rest from being looked at.
     if (isFault(error, 'store_damaged')) yield error.details
     else yield { what: 'database', problem: `it cannot be read further: ${causeOf(error)}.` }
   } finally {
@@ -78,18 +77,16 @@ function* words(db: DatabaseSync): Generator<Damage, void, void> {
 }
 
 function* sessions(db: DatabaseSync): Generator<Damage, void, void> {
-  const empty = `SELECT session_id FROM session WHERE id NOT IN (SELECT session FROM rune UNION SELECT session FROM segment)`
-  for (const { session_id } of all<{ session_id: string }>(db, empty))
-    yield { what: `session ${session_id}`, problem: 'it has no events.' }
-  const orphans =
-    'SELECT session, min(event_id) AS event_id FROM rune WHERE session NOT IN (SELECT id FROM session) GROUP BY 1'
-  for (const { session, event_id } of all<{ session: number; event_id: number }>(db, orphans))
-    yield { what: `event ${event_id} of session number ${session}`, problem: 'its session is missing.' }
-  const moved = `SELECT s.session_id, later.event_id FROM rune later JOIN rune earlier
+  const empty = `SELECT 'session ' || session_id AS what, 'it has no events.' AS problem FROM session
+    WHERE id NOT IN (SELECT session FROM rune UNION SELECT session FROM segment)`
+  const orphans = `SELECT 'event ' || min(event_id) || ' of session number ' || session AS what,
+    'its session is missing.' AS problem FROM rune WHERE session NOT IN (SELECT id FROM session) GROUP BY session`
+  const moved = `SELECT s.session_id || ' event ' || later.event_id AS what,
+    'its place in the order of the commits was changed.' AS problem FROM rune later JOIN rune earlier
     ON earlier.session = later.session AND earlier.event_id = later.event_id - 1 JOIN session s ON s.id = later.session
     WHERE earlier.position > later.position`
-  for (const { session_id, event_id } of all<{ session_id: string; event_id: number }>(db, moved))
-    yield { what: `${session_id} event ${event_id}`, problem: 'its place in the order of the commits was changed.' }
+  for (const sql of [empty, orphans, moved])
+    for (const { what, problem } of all<Damage & Record<string, string>>(db, sql)) yield { what, problem }
 }
 
 async function* segments(db: DatabaseSync, reader: Reader): AsyncGenerator<Damage, void, void> {

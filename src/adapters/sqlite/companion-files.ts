@@ -7,7 +7,6 @@ import type { GroupCommit } from './group-commit.ts'
 import type { Reader } from './reader.ts'
 import { type Step, step } from './statements.ts'
 
-/** Files that must go because a redaction is on record. */
 interface Doomed {
   readonly segments: readonly string[]
   readonly blobs: readonly string[]

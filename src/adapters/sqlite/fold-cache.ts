@@ -97,7 +97,6 @@ function open(path: string): DatabaseSync {
   try {
     return begin()
   } catch {
-    // It is only a cache: a file that is not one is replaced.
     try {
       for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
       return begin()

@@ -19,13 +19,11 @@ export interface GroupCommit {
   submit<T>(decide: () => Decided<T> | Fault): Promise<T | Fault>
   /** The storage is gone: whether the last commits are on disk is unknown, and nothing more is taken. */
   fail(error: unknown): void
-  /** From now on everything is refused with this. */
   shut(fault: Fault): void
   /** Throws once the store is poisoned or shut. */
   check(): void
   /** Commits what follows from earlier commits, at once. Throws if that poisons the store. */
   write(decide: () => readonly Step[]): void
-  /** Resolves when nothing is queued or under way. */
   drained(): Promise<void>
   /** Keeps all requests waiting while the work is done; what the work submits is committed at once. One at a time. */
   hold<T>(work: (submit: GroupCommit['submit']) => Promise<T>): Promise<T>
@@ -40,9 +38,7 @@ interface Request {
 interface GroupPorts {
   /** All that is decided, in one transaction. After an error it is unknown whether it is on disk. */
   readonly commit: (decide: () => readonly Step[]) => void
-  /** After each commit, before anyone is answered. */
   readonly committed: (written: readonly Decided<unknown>[]) => void
-  /** Hears once that the store is poisoned. */
   readonly broken: (fault: Fault) => void
 }
 

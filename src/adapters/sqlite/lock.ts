@@ -13,7 +13,6 @@ interface Holder {
 
 /** The lock on a store file; one process holds it. */
 export interface Lock {
-  /** Publishes where the holder can be reached. */
   announce(address: string): void
   /** Throws if the locked file was removed or replaced: another process can lock the new one. */
   check(): void
@@ -62,7 +61,6 @@ export function takeLock(given: string): Lock {
     announce: (address) => publish({ pid: process.pid, address }),
     check,
     release() {
-      // The second time the lock may be someone else's.
       if (!guard.isOpen) return
       try {
         check()
@@ -160,7 +158,6 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // It lives, and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

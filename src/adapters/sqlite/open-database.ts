@@ -23,7 +23,6 @@ import { applicationId, schema, schemaNumber } from './schema.ts'
 
 /** The log is emptied into the database whenever it has this many pages; so it needs no more room than that. */
 const logPages = 500
-
 /** Runes come by the kilobyte: a page twice the usual size is begun half as often. */
 const pageBytes = 8_192
 const logBytes = logPages * (pageBytes + 24)
@@ -239,7 +238,6 @@ export function mountPoints(mountinfo: string): ReadonlySet<string> {
   return new Set(mountinfo.split('\n').map((line) => decode(line.split(' ')[4] ?? '')))
 }
 
-/** Empty where there is no such file: other systems mount folders only. */
 function readMounts(): string {
   try {
     return readFileSync('/proc/self/mountinfo', 'utf8')

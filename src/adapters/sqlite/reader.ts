@@ -21,7 +21,6 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
 
   const key = (session_id: string) => one<[number]>(statements.sessionKey, session_id)?.[0]
 
-  /** Where the runes of a session end. */
   function lastRune(session: number): { readonly event_id: number; readonly hash: string } | undefined {
     const found = one<[number, string]>(statements.lastRune, session)
     return found === undefined ? undefined : { event_id: found[0], hash: found[1] }
@@ -52,7 +51,6 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
     return found === undefined ? undefined : { file: found[0], runes: found[1] }
   }
 
-  /** All records of a session that were moved to cold storage. */
   async function cold(session: number): Promise<readonly ArchivedRecord[]> {
     const segment = segmentOf(session)
     return segment === undefined ? [] : segments.read(segment.file)
@@ -153,7 +151,6 @@ function toRecord([event_id, header, payload, salt, hash, position]: RuneColumns
   return { event_id, header, payload, salt, hash, position }
 }
 
-/** No key has a character after this one, in the order of bytes. */
 const lastCharacter = '\u{10ffff}'
 
 /** Rows without a `sort` come first, which is also how SQLite orders them. */

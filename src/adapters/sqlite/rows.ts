@@ -25,7 +25,6 @@ interface Rows {
   keep(changes: readonly Change[]): void
   /** This process folded a change of the row that is not in the table yet; the rune may not be, either. */
   readonly isAhead: (model: ReadModel, key: string) => boolean
-  /** So many rows are not in the table yet. */
   readonly behind: () => number
   /** Writes them, and how far the table is. They are in the table once these steps are committed. */
   write(): readonly Step[]
@@ -100,7 +99,6 @@ export function createRows(stored: Look): Rows {
 
 interface Model {
   readonly known: Map<string, Row | undefined>
-  /** Rows that are not in the table yet. */
   readonly behind: Map<string, Behind>
 }
 
@@ -137,7 +135,6 @@ export function createFolding({ reader, rows, models, commit }: FoldingPorts) {
     return count
   }
 
-  /** Folds the runes whose rows a killed process had not written yet. */
   function catchUp(): void {
     const folding = startFold(models, rows.look)
     for (const record of reader.since(Number(reader.meta('folded') ?? 0))) foldRecord(folding, record)

@@ -22,17 +22,13 @@ import { createWriter, prepareStatements, type Step, step } from './statements.t
 /** A runelog in one file. */
 export interface SqliteRunelog extends Runelog {
   readonly announce: Lock['announce']
-  /** Files beside the store that it does not refer to. */
   strays(): Promise<readonly Stray[]>
 }
 
-/** How often the files of a store at rest are looked for. */
 const look_ms = 1_000
-
 /** So many rows may be behind: to write them takes a few milliseconds, and as long to fold them again after a crash. */
 const rowsBehind = 500
 
-/** A batch that was accepted: what is to be written, and what the log has of it then. */
 interface Inscription extends Decided<readonly Rune[]> {
   readonly place: Place
   readonly records: readonly StoredRecord[]
@@ -112,7 +108,6 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     }
   }, look_ms).unref()
 
-  /** Brings the table up to the last commit. */
   const writeRows = () => {
     group.check()
     if (rows.behind() > 0) group.write(rows.write)
@@ -164,7 +159,6 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     async append(batch) {
       group.check()
       const prepared = await prepareLong(batch, preparing)
-      // It may have been closed meanwhile.
       group.check()
       if (prepared instanceof Fault) return prepared
       return group.submit(() => decide(prepared))

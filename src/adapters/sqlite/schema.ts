@@ -2,7 +2,6 @@ import { searchModel } from '../../runelog/words.ts'
 
 /** Says that a file is ours: "rune" in ASCII. */
 export const applicationId = 0x72756e65
-
 /** Files of 0.1 have numbers up to 3. Their hashes follow other rules, and nothing converts them. */
 export const schemaNumber = 4
 

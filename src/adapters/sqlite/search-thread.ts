@@ -6,7 +6,6 @@ import { eventsOfSession } from './schema.ts'
 
 /** What the search thread is asked. */
 export interface Asked {
-  /** In the language of FTS5. */
   readonly match: string
   readonly before: number | null
   readonly limit: number

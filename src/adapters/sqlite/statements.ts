@@ -114,7 +114,6 @@ export function createWriter(db: DatabaseSync, statements: Statements) {
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
-  /** The write-ahead log holds bytes that were erased. */
   let isTraced = false
 
   /** Empties the log. A backup that reads it at the moment is not waited for: the next commit tries again. */

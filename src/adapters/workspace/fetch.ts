@@ -100,36 +100,20 @@ async function bodyOf(response: IncomingMessage): Promise<{ readonly text: strin
 }
 
 /** What is not the open internet: this machine, its network, its neighbours, and reserved addresses. */
-const closed = new BlockList()
-for (const [net, bits] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.88.99.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 4],
-  ['240.0.0.0', 4],
-] as const)
-  closed.addSubnet(net, bits, 'ipv4')
-/** Of the sixth version only what is given out to the world is open, and of that not what wraps another address. */
-const open6 = new BlockList()
-open6.addSubnet('2000::', 3, 'ipv6')
-const wrapped6 = new BlockList()
-for (const [net, bits] of [
-  ['2001::', 23],
-  ['2001:db8::', 32],
-  ['2002::', 16],
-  ['3fff::', 20],
-] as const)
-  wrapped6.addSubnet(net, bits, 'ipv6')
+const closed = networks(
+  'ipv4',
+  `0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
+   192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4`,
+)
+/** Of IPv6 only what is given out to the world is open, and of that not what wraps another address. */
+const open6 = networks('ipv6', '2000::/3')
+const wrapped6 = networks('ipv6', '2001::/23 2001:db8::/32 2002::/16 3fff::/20')
+
+function networks(family: 'ipv4' | 'ipv6', all: string): BlockList {
+  const list = new BlockList()
+  for (const [, net = '', bits] of all.matchAll(/(\S+)\/(\d+)/g)) list.addSubnet(net, Number(bits), family)
+  return list
+}
 
 /** Whether an address belongs to the open internet. */
 export function isPublicAddress(address: string): boolean {

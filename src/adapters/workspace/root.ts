@@ -15,7 +15,6 @@ export interface Owner {
   readonly gid: number
 }
 
-/** The unprivileged user of every Linux. */
 const unprivileged: Owner = { uid: 65_534, gid: 65_534 }
 
 /**
@@ -40,7 +39,6 @@ const through = (folder: FileHandle, name: string) => `/proc/self/fd/${folder.fd
 /** The folder that the tools cannot leave. */
 export interface Root {
   readonly path: string
-  /** Whether a real path lies in it. */
   contains(real: string): boolean
   /** Opens a file for reading, or creates or replaces it for writing. The caller closes it. */
   open(given: string, purpose: 'read' | 'write'): Promise<FileHandle>

@@ -39,7 +39,6 @@ export function workspaceTools(options: WorkspaceOptions): Tool[] {
   ]
 }
 
-/** The workspaces of this process. */
 const roots: Root[] = []
 
 /** The workspace that a real path lies in, if any. */

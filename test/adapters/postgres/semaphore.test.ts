@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { takingTurns } from '../../../src/adapters/postgres/connection.ts'
+import { createSemaphore } from '../../../src/adapters/postgres/connection.ts'
 import { drained } from '../../../src/adapters/system/testing.ts'
 
 test('so many work at once, the others in the order in which they came, whatever becomes of those before them', async () => {
-  const turn = takingTurns(2)
+  const turn = createSemaphore(2)
   const ends = Array.from({ length: 4 }, () => Promise.withResolvers<number>())
   const begun: number[] = []
   const told = ends.map((end, n) =>
