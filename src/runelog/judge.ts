@@ -127,12 +127,8 @@ export interface Inscribed {
 
 /** Gives each rune of an accepted batch its place and its proof. */
 export function inscribe(batch: Prepared, head: Head | undefined, sha256: Sha256): Inscribed {
-  let {
-    event_id,
-    hash: prev_hash,
-    sealed,
-    archived,
-  } = head ?? { event_id: 0, hash: genesis, sealed: false, archived: false }
+  const before = head ?? { event_id: 0, hash: genesis, sealed: false, archived: false }
+  let { event_id, hash: prev_hash, sealed, archived } = before
   const runes: Rune[] = []
   const records: StoredRecord[] = []
   for (const { rune, payload, salt } of batch.runes) {

@@ -124,9 +124,8 @@ function whatRestsOn(records: readonly StoredRecord[], event_id: number): InUse 
   if (!isOpen(ofThisRun, 'run')) return undefined
   if (call_id !== undefined && ofCall.has(kind)) {
     const ofThisCall = ofThisRun.filter(({ header }) => header.call_id === call_id)
-    return isOpen(ofThisCall, 'tool') || isOpen(ofThisCall, 'contract')
-      ? { what: 'call', id: call_id, run_id }
-      : undefined
+    const isUsed = isOpen(ofThisCall, 'tool') || isOpen(ofThisCall, 'contract')
+    return isUsed ? { what: 'call', id: call_id, run_id } : undefined
   }
   return ofRun.has(kind) && isUnanswered(ofThisRun, event_id) ? { what: 'run', id: run_id } : undefined
 }
@@ -158,10 +157,8 @@ function isUnanswered(ofThisRun: readonly Read[], event_id: number): boolean {
   const asked = upToHere.at(-1)
   if (asked === undefined || (asked.header.kind === 'run.requested' && !isSteer(asked))) return false
   const inputs = ofThisRun.filter((read) => read.header.kind === 'turn.started' && payloadOf(read).input !== null)
-  const opened =
-    asked.header.kind === 'turn.started'
-      ? asked
-      : inputs[asked.header.kind === 'run.requested' ? upToHere.filter(isSteer).length : 0]
+  const steers = asked.header.kind === 'run.requested' ? upToHere.filter(isSteer).length : 0
+  const opened = asked.header.kind === 'turn.started' ? asked : inputs[steers]
   if (opened === undefined) return true
   return !ofThisRun.some(({ header }) => answers.has(header.kind) && header.event_id > opened.header.event_id)
 }

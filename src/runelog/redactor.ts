@@ -104,7 +104,7 @@ export function createRedactor({ secrets = new Map() }: Secrets): Redactor {
     return cleaned
   }
 
-  const settled = (text: string, isCut: boolean) => (isCut ? text.slice(0, finder.safeLength(text)) : text)
+  const whole = (text: string, isCut: boolean) => (isCut ? text.slice(0, finder.safeLength(text)) : text)
 
   async function inTurns(value: Json): Promise<Json> {
     const steps = cleaning(value)
@@ -113,25 +113,21 @@ export function createRedactor({ secrets = new Map() }: Secrets): Redactor {
     return step.value
   }
 
-  async function cleanLong(value: Json): Promise<Cleaned> {
-    const text = canonicalJson(value)
-    if (finder === blind) return { value, text }
-    if (text.length > slice) await othersTurn()
-    const cleaned = await inTurns(value)
-    return { value: cleaned, text: canonicalJson(cleaned) }
-  }
-
-  async function redactLong(text: string, isCut = false): Promise<string> {
-    const whole = settled(text, isCut).toWellFormed()
-    return finder === blind ? whole : ((await inTurns(whole)) as string)
-  }
-
   return {
     safeLength: finder.safeLength,
     find,
-    redact: (text, isCut = false) => redactText(settled(text, isCut)),
-    redactLong,
-    cleanLong,
+    redact: (text, isCut = false) => redactText(whole(text, isCut)),
+    async redactLong(text, isCut = false) {
+      const given = whole(text, isCut).toWellFormed()
+      return finder === blind ? given : ((await inTurns(given)) as string)
+    },
+    async cleanLong(value) {
+      const text = canonicalJson(value)
+      if (finder === blind) return { value, text }
+      if (text.length > slice) await othersTurn()
+      const cleaned = await inTurns(value)
+      return { value: cleaned, text: canonicalJson(cleaned) }
+    },
     clean(value) {
       // First, since it refuses what is no JSON: a value that contains itself has no end.
       const text = canonicalJson(value)
@@ -189,9 +185,6 @@ function createKnown() {
 
 function refuseShort(name: string, value: string) {
   if (value.length >= shortest_secret) return
-  throw faults.bad_definition({
-    what: 'config',
-    name: 'statewright',
-    problem: `secrets.${name} has ${value.length} characters; a secret needs at least ${shortest_secret}, since a shorter one occurs by chance in ids and numbers. Use a longer secret, or leave it out.`,
-  })
+  const problem = `secrets.${name} has ${value.length} characters; a secret needs at least ${shortest_secret}, since a shorter one occurs by chance in ids and numbers. Use a longer secret, or leave it out.`
+  throw faults.bad_definition({ what: 'config', name: 'statewright', problem })
 }

@@ -55,14 +55,10 @@ export function nameOf({ header, event_id }: StoredRecord): string {
   }
 }
 
-/** A contract that a batch opens, and the key that it claims. */
-interface Claiming {
-  readonly claim: string
-  readonly idempotency_key: string
-}
-
 /** The keys that a batch claims. */
-export function claimedBy({ runes }: Prepared): readonly Claiming[] {
+export function claimedBy({
+  runes,
+}: Prepared): readonly { readonly claim: string; readonly idempotency_key: string }[] {
   return runes.flatMap(({ rune }) => {
     const claim = claimOf(rune as FoldableRune)
     const key = rune.kind === 'contract.opened' ? rune.payload.idempotency_key : null

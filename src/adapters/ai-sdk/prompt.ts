@@ -76,12 +76,7 @@ function callPart({ call_id, name, arguments: args }: ModelCall, names: WireName
 const good: ReadonlySet<ConsequenceLabel> = new Set(['SUCCESS', 'WAITING', 'IN_PROGRESS', 'NOT_STARTED'])
 
 function resultPart({ call_id, name }: ModelCall, outcome: ConsequenceView | undefined, names: WireNames): ResultPart {
-  const output =
-    outcome === undefined
-      ? ({ type: 'error-text', value: 'Nothing is recorded about this call.' } as const)
-      : ({
-          type: good.has(outcome.consequence_label) ? 'text' : 'error-text',
-          value: renderConsequence(outcome),
-        } as const)
-  return { type: 'tool-result', toolCallId: call_id, toolName: names.toWire(name), output }
+  const type = outcome !== undefined && good.has(outcome.consequence_label) ? 'text' : 'error-text'
+  const value = outcome === undefined ? 'Nothing is recorded about this call.' : renderConsequence(outcome)
+  return { type: 'tool-result', toolCallId: call_id, toolName: names.toWire(name), output: { type, value } }
 }

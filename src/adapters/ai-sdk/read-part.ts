@@ -8,6 +8,9 @@ type Part = Readonly<Record<string, unknown>>
 
 const longestResult = 2_000
 
+const asksForApproval =
+  'A tool that the provider runs itself asks for approval. Give the agent a tool of its own instead.'
+
 /** Reads one answer. Calls wait until it is complete: packages send the call of a broken stream as if it were whole. */
 export function createPartReader(model: string, names: WireNames, warn: (message: string) => void) {
   const calls: ModelEvent[] = []
@@ -35,12 +38,7 @@ export function createPartReader(model: string, names: WireNames, warn: (message
           yield ran(part.toolName, part.isError === true ? 'failed with' : 'found', part.result)
         return
       case 'tool-approval-request':
-        yield* end(
-          errorEvent(
-            'bad_request',
-            'A tool that the provider runs itself asks for approval. Give the agent a tool of its own instead.',
-          ),
-        )
+        yield* end(errorEvent('bad_request', asksForApproval))
         return
       case 'stream-start':
         for (const warning of Array.isArray(part.warnings) ? part.warnings : []) warn(warningText(warning))
@@ -101,23 +99,21 @@ function ran(tool: unknown, did: string, value: unknown): ModelEvent {
 
 function* usageOf(usage: unknown): Iterable<ModelEvent> {
   const { inputTokens, outputTokens } = Object(usage)
-  const input_tokens = Object(inputTokens).total
-  const output_tokens = Object(outputTokens).total
-  if (isCount(input_tokens) || isCount(output_tokens))
-    yield {
-      type: 'usage',
-      input_tokens: isCount(input_tokens) ? input_tokens : 0,
-      output_tokens: isCount(output_tokens) ? output_tokens : 0,
-    }
+  const input = countIn(inputTokens)
+  const output = countIn(outputTokens)
+  if (input !== undefined || output !== undefined)
+    yield { type: 'usage', input_tokens: input ?? 0, output_tokens: output ?? 0 }
 }
 
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+function countIn(tokens: unknown): number | undefined {
+  const { total } = Object(tokens)
+  return Number.isSafeInteger(total) && total >= 0 ? total : undefined
+}
 
 function warningText(warning: unknown): string {
   const { type, feature, setting, message, details } = Object(warning)
-  return withoutKeys(
-    [type, feature ?? setting, message ?? details].filter((part) => typeof part === 'string').join(': '),
-  )
+  const parts = [type, feature ?? setting, message ?? details]
+  return withoutKeys(parts.filter((part) => typeof part === 'string').join(': '))
 }
 
 type KeptPart =

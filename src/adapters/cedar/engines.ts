@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { CheckParseAnswer, Context, PolicySet, ValidationAnswer } from '@cedar-policy/cedar-wasm/nodejs'
+import type { CheckParseAnswer, Context, PolicySet } from '@cedar-policy/cedar-wasm/nodejs'
 import {
   type ConditionEngine,
   type RuleAnswer,
@@ -41,9 +41,7 @@ export function createCedarRuleEngine(): RuleEngine {
     for (const [digest, entry] of prepared) if (entry.slot === slot) prepared.delete(digest)
     const errors = verdicts.flatMap((verdict) => {
       const policies = { staticPolicies: { ...rules.policies[verdict] } }
-      const validated = problemsOf(
-        cedar.validate({ schema: ruleVocabulary, policies, validationSettings: { mode: 'strict' } }),
-      )
+      const validated = problemsOf(policies)
       return validated.length > 0 ? validated : parse(setName(slot, verdict), policies)
     })
     const entry = { slot, errors }
@@ -79,26 +77,21 @@ function evaluate(setOf: (verdict: Verdict) => string, { agent_id, command_id, c
       preparsedPolicySetId: setOf(verdict),
       entities: [],
     })
-    if (answer.type === 'failure') errors.push(...answer.errors.map(({ message }) => ({ rule_id: null, message })))
+    if (answer.type === 'failure') errors.push(...unnamed(answer.errors))
     else {
       const { reason, errors: failed } = answer.response.diagnostics
       matched[verdict] = reason.toSorted()
       for (const { policyId, error } of failed) errors.push({ rule_id: policyId, message: error.message })
     }
   }
-  return { matched, errors: once(errors).sort(byRule) }
+  const nameOf = ({ rule_id, message }: RuleError) => `${rule_id} ${message}`
+  return { matched, errors: once(errors).sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)) }
 }
 
 function checkPolicy(rule_id: string, policy: string): RuleCheck {
   const parsed = cedar.policyToJson(policy)
   if (parsed.type === 'failure') return { annotations: null, problems: parsed.errors.map(({ message }) => message) }
-  const problems = problemsOf(
-    cedar.validate({
-      schema: ruleVocabulary,
-      policies: { staticPolicies: { [rule_id]: policy } },
-      validationSettings: { mode: 'strict' },
-    }),
-  ).map(({ message }) => message)
+  const problems = problemsOf({ staticPolicies: { [rule_id]: policy } }).map(({ message }) => message)
   if (parsed.json.effect !== 'permit')
     problems.push('its policy must be a permit, which here means "the rule fires"; the verdict says what that does')
   return { annotations: parsed.json.annotations ?? {}, problems }
@@ -106,12 +99,16 @@ function checkPolicy(rule_id: string, policy: string): RuleCheck {
 
 function parse(name: string, policies: PolicySet): readonly RuleError[] {
   const answer = cedar.preparsePolicySet(name, policies)
-  return answer.type === 'success' ? [] : answer.errors.map(({ message }) => ({ rule_id: null, message }))
+  return answer.type === 'success' ? [] : unnamed(answer.errors)
 }
 
+const unnamed = (errors: readonly { readonly message: string }[]): readonly RuleError[] =>
+  errors.map(({ message }) => ({ rule_id: null, message }))
+
 /** A warning counts: a policy that can never fire protects nothing. Beside an error of its policy it is left out. */
-function problemsOf(answer: ValidationAnswer): RuleError[] {
-  if (answer.type === 'failure') return once(answer.errors.map(({ message }) => ({ rule_id: null, message })))
+function problemsOf(policies: PolicySet): RuleError[] {
+  const answer = cedar.validate({ schema: ruleVocabulary, policies, validationSettings: { mode: 'strict' } })
+  if (answer.type === 'failure') return once(unnamed(answer.errors))
   const { validationErrors: errors, validationWarnings: warnings } = answer
   const alone = warnings.filter(({ policyId }) => !errors.some((one) => one.policyId === policyId))
   return once(
@@ -125,11 +122,6 @@ function problemsOf(answer: ValidationAnswer): RuleError[] {
 /** Cedar reports a mistake at each place where it stands, and a request once for each set of rules. */
 function once(errors: readonly RuleError[]): RuleError[] {
   return [...new Map(errors.map((error) => [`${error.rule_id} ${error.message}`, error])).values()]
-}
-
-function byRule(a: RuleError, b: RuleError): number {
-  const [left, right] = [`${a.rule_id} ${a.message}`, `${b.rule_id} ${b.message}`]
-  return left < right ? -1 : left > right ? 1 : 0
 }
 
 function accepted(answer: CheckParseAnswer) {

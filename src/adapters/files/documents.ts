@@ -24,12 +24,8 @@ export function readYaml(text: string): readonly ReadDocument[] {
     return [{ problem: `The file has ${text.length} characters; at most ${longest} are allowed.` }]
   if (mayBeDeep(text)) return [{ problem: `The file is nested deeper than ${deepest} levels.` }]
   try {
-    const documents = parseAllDocuments(text, {
-      version: '1.2',
-      schema: 'core',
-      uniqueKeys: false,
-      prettyErrors: false,
-    })
+    const options = { version: '1.2', schema: 'core', uniqueKeys: false, prettyErrors: false } as const
+    const documents = parseAllDocuments(text, options)
     return 'empty' in documents ? [] : documents.map((document) => readOne(document, text))
   } catch (error) {
     return [{ problem: sentence(error) }]
@@ -115,14 +111,11 @@ export async function writeNew(file: string, text: string): Promise<void> {
 /** Reads a registry from a folder of YAML and JSON files. Their names and order do not change the snapshot. */
 export async function loadRegistry(folder: string, ports: Pick<Ports, 'sha256' | 'rules'>): Promise<Admission> {
   const names = (await readdir(folder, { recursive: true })).filter((name) => /\.(ya?ml|json)$/.test(name)).sort()
-  const read = await Promise.all(
-    names.map(async (name) => readSource(name, await readFile(join(folder, name), 'utf8'))),
-  )
+  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
+  const read = texts.map((text, i) => readSource(names[i] ?? '', text))
   const unread = read.flatMap(({ problems }) => problems)
-  const admission = admitRegistry(
-    read.flatMap(({ sources }) => sources),
-    ports,
-  )
+  const sources = read.flatMap((each) => each.sources)
+  const admission = admitRegistry(sources, ports)
   if (unread.length === 0) return admission
   return { admitted: false, problems: [...unread, ...(admission.admitted ? [] : admission.problems)] }
 }

@@ -5,12 +5,8 @@ import { faults, fileRefused } from '../../faults/catalogue.ts'
 import { makeFolder } from '../../runelog/files.ts'
 
 /** Writes the files of a coordination into a folder of its own. One that holds anything else is refused. */
-export async function writePlan(folder: string, files: FrozenFiles): Promise<void> {
-  try {
-    await write(folder, files)
-  } catch (error) {
-    throw fileRefused(folder, error)
-  }
+export function writePlan(folder: string, files: FrozenFiles): Promise<void> {
+  return write(folder, files).catch((error) => Promise.reject(fileRefused(folder, error)))
 }
 
 async function write(folder: string, files: FrozenFiles): Promise<void> {
@@ -26,10 +22,8 @@ async function write(folder: string, files: FrozenFiles): Promise<void> {
 
 /** Whether the path is a folder; false if it does not exist. */
 export function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  )
+  const found = stat(path).then((at) => at.isDirectory())
+  return found.catch(() => false)
 }
 
 interface PlanFolder {

@@ -78,19 +78,7 @@ export function connectionTo(name: string, server: McpServer, { warn, version }:
         versionNegotiation: { mode: 'url' in server ? 'auto' : 'legacy' },
       },
     )
-    const transport =
-      'url' in server
-        ? new StreamableHTTPClientTransport(new URL(server.url), {
-            requestInit: { headers: server.headers },
-            fetch: boundedFetch,
-          })
-        : new StdioClientTransport({
-            command: server.command,
-            args: server.args,
-            env: server.env,
-            stderr: 'pipe',
-            ...(server.cwd === undefined ? {} : { cwd: server.cwd }),
-          })
+    const transport = transportTo(server)
     const complaints = hearComplaints('stderr' in transport ? transport.stderr : null)
     const made: Live = { client, calls: 0, isRetired: false, tools: undefined, hearLost: () => {} }
     client.onclose = onClose
@@ -127,13 +115,10 @@ export function connectionTo(name: string, server: McpServer, { warn, version }:
     async call(listed, args, context) {
       const made = await live()
       const now = (await toolsOf(made)).find((tool) => tool.name === listed.name)
-      if (now === undefined)
-        throw marked(`${name} has no tool ${printableName(listed.name)} any more.`, 'definition_changed')
-      if (definitionOf(now) !== definitionOf(listed))
-        throw marked(
-          `${name} changed its definition of ${printableName(listed.name)}; it was not called. The new one counts after a restart.`,
-          'definition_changed',
-        )
+      const tool = printableName(listed.name)
+      const changed = `${name} changed its definition of ${tool}; it was not called. The new one counts after a restart.`
+      if (now === undefined) throw marked(`${name} has no tool ${tool} any more.`, 'definition_changed')
+      if (definitionOf(now) !== definitionOf(listed)) throw marked(changed, 'definition_changed')
       if (context.signal.aborted) throw marked(`It was called off before ${name} got it.`, 'not_begun')
       underWay.add(context)
       made.calls++
@@ -172,12 +157,19 @@ export function connectionTo(name: string, server: McpServer, { warn, version }:
       isClosed = true
       const last = current
       current = undefined
-      await last?.then(
-        ({ client }) => client.close(),
-        () => undefined,
-      )
+      const made = await last?.catch(() => undefined)
+      await made?.client.close()
     },
   }
+}
+
+function transportTo(server: McpServer) {
+  if ('url' in server) {
+    const requestInit = { headers: server.headers }
+    return new StreamableHTTPClientTransport(new URL(server.url), { requestInit, fetch: boundedFetch })
+  }
+  const { command, args, env, cwd } = server
+  return new StdioClientTransport({ command, args, env, stderr: 'pipe', ...(cwd !== undefined && { cwd }) })
 }
 
 /** So many tools a server may have: a model is told of each of them with every request. */

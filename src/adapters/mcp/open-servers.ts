@@ -48,8 +48,8 @@ export async function openServers(
   }
   try {
     const listed = await Promise.all(
-      Object.entries(servers).map(async ([name, server]) => {
-        const connection = connections.get(name) as Connection
+      [...connections].map(async ([name, connection]) => {
+        const server = servers[name] as McpServer
         return [name, await toolsOf(name, server, { connection, warn: warnOf(name) }).catch(cleaned)] as const
       }),
     )

@@ -42,11 +42,13 @@ const sessionOptions = (answer_ms: number) =>
 const sockets = new Map<string, Set<Socket>>()
 
 /** A socket to an address, which goes with the others to it. */
-export function openSocket(url: string): Socket {
+export function openSocket(url: string, own?: Set<Socket>): Socket {
   const socket = new Socket()
   const others = sockets.get(url) ?? new Set()
   sockets.set(url, others.add(socket))
+  own?.add(socket)
   socket.once('close', () => {
+    own?.delete(socket)
     others.delete(socket)
     if (others.size === 0) sockets.delete(url)
   })
@@ -76,12 +78,7 @@ export function clientOptions(url: string, answer_ms = usual_answer_ms): pg.Clie
 /** A pool that gives up all its connections when one is lost: each would cost its own timeout. */
 export function createPool(url: string, max: number, answer_ms?: number): pg.Pool {
   const own = new Set<Socket>()
-  const stream = () => {
-    const socket = openSocket(url)
-    own.add(socket)
-    socket.once('close', () => own.delete(socket))
-    return socket
-  }
+  const stream = () => openSocket(url, own)
   const pool = new Pool({ ...clientOptions(url, answer_ms), stream, max })
   // A connection that dies is replaced by the pool; a query that uses it is told.
   pool.on('error', () => {})

@@ -96,7 +96,7 @@ export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { warn, re
         pause = again_ms.least
       })
     events.on('worker:getJob:error', ({ worker: { workerPool } }) => {
-      if (workerPool === queue) void Promise.resolve(queue.gracefulShutdown()).catch(() => {})
+      if (workerPool === queue) void shutDown()
     })
     events.once('pool:gracefulShutdown', () => {
       queue = undefined
@@ -107,20 +107,12 @@ export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { warn, re
       }, pause)
       pause = Math.min(2 * pause, again_ms.most)
     })
-    queue = runTaskList(
-      {
-        schema: jobsSchema,
-        concurrency: limit,
-        pollInterval: poll_ms,
-        noHandleSignals: true,
-        logger: quiet(warn),
-        events,
-        preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
-      },
-      list,
-      pool,
-    )
+    const options = { schema: jobsSchema, concurrency: limit, pollInterval: poll_ms, noHandleSignals: true, events }
+    const preset = { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } }
+    queue = runTaskList({ ...options, logger: quiet(warn), preset }, list, pool)
   }
+
+  const shutDown = () => Promise.resolve(queue?.gracefulShutdown('the worker leaves')).catch(() => {})
 
   let queue: WorkerPool | undefined
   let beginning: NodeJS.Timeout | undefined
@@ -132,7 +124,7 @@ export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { warn, re
     isStopping = true
     clearInterval(looking)
     clearTimeout(beginning)
-    const ended = Promise.resolve(queue?.gracefulShutdown('the worker leaves')).catch(() => {})
+    const ended = shutDown()
     while (underWay.size > 0) await Promise.allSettled(underWay)
     // What it could not report by then is freed as if it had died.
     const enough = new AbortController()
@@ -140,10 +132,7 @@ export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { warn, re
     if (!isAbandoned) await Promise.race([ended, waited])
     enough.abort()
   }
-  const stop = () => {
-    stopped ??= end()
-    return stopped
-  }
+  const stop = () => (stopped ??= end())
   return {
     id: () => queue?.id ?? null,
     stop,

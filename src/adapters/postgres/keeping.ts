@@ -40,7 +40,10 @@ export async function redactIn(
   const result = await transaction.record(batch)
   if (result instanceof Fault) return result
   await transaction.replaceRows(refoldSession(models, [...erased, ...result.records], original))
-  if (blobs.length > 0) await eraseBlobs(transaction, blobs)
+  const { text } = transaction.connection
+  // A log that no worker has joined yet has no table for them.
+  if (blobs.length > 0 && (await hasTable(text, 'blob')))
+    await text('DELETE FROM statewright.blob WHERE ref = ANY($1)', [blobs])
   if (place.runes === null || event_id > place.runes || segments === undefined) {
     transaction.also('erasePayload', place.id, event_id, payload)
     return { replaced: null }
@@ -48,12 +51,6 @@ export async function redactIn(
   const { segment } = await segments.write(session_id, erased.slice(0, place.runes))
   transaction.also('changeSegment', place.id, segment)
   return { replaced: place.file }
-}
-
-/** In the transaction of the redaction. A log that no worker has joined yet has no table for them. */
-async function eraseBlobs({ connection }: Transaction, refs: readonly string[]): Promise<void> {
-  if (await hasTable(connection.text, 'blob'))
-    await connection.text('DELETE FROM statewright.blob WHERE ref = ANY($1)', [refs])
 }
 
 /** Moves the runes to a segment, which is on disk before the transaction that removes them commits. */

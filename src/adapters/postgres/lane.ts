@@ -39,7 +39,6 @@ interface Attempt {
 }
 
 interface Job {
-  readonly session_id: string
   readonly batch: Prepared
   readonly isAlone: boolean
   readonly work: (transaction: Transaction) => Promise<unknown>
@@ -169,7 +168,7 @@ export function createLane(ports: LanePorts): Lane {
 
   function settle(jobs: readonly Job[], answers: readonly unknown[]) {
     const written = jobs.filter((_, i) => !(answers[i] instanceof Fault))
-    if (written.length > 0) ports.committed([...new Set(written.map(({ session_id }) => session_id))])
+    if (written.length > 0) ports.committed([...new Set(written.map(({ batch }) => batch.session_id))])
     for (const [i, job] of jobs.entries()) job.resolve(answers[i])
   }
 
@@ -179,18 +178,15 @@ export function createLane(ports: LanePorts): Lane {
   }
 
   return {
-    append: (batch) =>
-      submit({
-        session_id: batch.session_id,
-        batch,
-        isAlone: false,
-        work: async (transaction) => {
-          const result = await transaction.record(batch)
-          return result instanceof Fault ? result : result.runes
-        },
-      }),
+    append(batch) {
+      const work = async (transaction: Transaction) => {
+        const result = await transaction.record(batch)
+        return result instanceof Fault ? result : result.runes
+      }
+      return submit({ batch, isAlone: false, work })
+    },
     alone: (session_id, work) =>
-      submit({ session_id, batch: { session_id, runes: [], expect: [], fence: undefined }, isAlone: true, work }),
+      submit({ batch: { session_id, runes: [], expect: [], fence: undefined }, isAlone: true, work }),
     async close() {
       while (running !== undefined) await running
       await connection?.end()
@@ -223,10 +219,7 @@ function explain(error: unknown, job: Job, store: string): unknown {
   const { code } = error as { code?: string }
   if (code === undefined) return error
   // Text that PostgreSQL cannot hold, such as a zero byte in a key.
-  if (code.startsWith('22'))
-    return faults.rune_malformed(
-      { kind: job.batch.runes[0]?.rune.kind ?? 'any', problem: causeOf(error) },
-      { cause: error },
-    )
+  const kind = job.batch.runes[0]?.rune.kind ?? 'any'
+  if (code.startsWith('22')) return faults.rune_malformed({ kind, problem: causeOf(error) }, { cause: error })
   return faults.store_unusable({ store, problem: `${causeOf(error)}; nothing was recorded.` }, { cause: error })
 }

@@ -49,16 +49,12 @@ export function createOwnership(ports: OwnerPorts) {
   async function alone<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const deadline = performance.now() + patience
     const connection = await reconnect({ url, store, answer_ms: longest_ms }, deadline)
-    try {
+    return finished(connection, async () => {
       await exclude(connection, deadline)
       const answer = await work(connection)
       await connection.commit()
       return answer
-    } catch (error) {
-      throw error instanceof Fault ? error : unusable(error, store)
-    } finally {
-      await connection.end()
-    }
+    })
   }
 
   async function exclude(connection: Connection, deadline: number): Promise<void> {
@@ -81,14 +77,17 @@ export function createOwnership(ports: OwnerPorts) {
   /** Looked at without a lock: a store that is as it should be is opened beside all who work on it. */
   async function prepare(): Promise<void> {
     const connection = await reconnect({ url, store }, performance.now() + patience)
+    if (!(await finished(connection, isPrepared))) await alone(makeTables)
+  }
+
+  async function finished<T>(connection: Connection, work: (connection: Connection) => Promise<T>): Promise<T> {
     try {
-      if (await isPrepared(connection)) return
+      return await work(connection)
     } catch (error) {
       throw error instanceof Fault ? error : unusable(error, store)
     } finally {
       await connection.end()
     }
-    await alone(makeTables)
   }
 
   async function rebuildModels(connection: Connection): Promise<number> {

@@ -36,20 +36,14 @@ export async function openPostgresStore(
     const skew_ms = time.skew()
     if (Math.abs(skew_ms) > noticeable_skew_ms)
       sharing.warn('the clock of this machine differs from that of the database, which counts', { skew_ms })
-    return { runelog, blobs: postgresBlobs(pool), shared: share({ url, pool, time }, sharing) }
+    return { runelog, blobs: postgresBlobs(pool), shared: share(url, pool, time, sharing) }
   } catch (error) {
     await Promise.all([runelog.close(), pool.end()])
     throw error instanceof Fault ? error : unusable(error, withoutPassword(url))
   }
 }
 
-interface Shared {
-  readonly url: string
-  readonly pool: pg.Pool
-  readonly time: DatabaseClock
-}
-
-function share({ url, pool, time }: Shared, sharing: SharingOptions): SharedStore {
+function share(url: string, pool: pg.Pool, time: DatabaseClock, sharing: SharingOptions): SharedStore {
   const members = new Set<Member>()
   return {
     lease_ms: sharing.lease_ms,
@@ -79,14 +73,10 @@ function inSentences(member: Member, store: string): Member {
 }
 
 async function makeTables(pool: pg.Pool) {
-  if (!(await hasTables(pool))) await makeShared(pool)
+  const { rows } = await pool.query<{ value: string }>(`SELECT value FROM statewright.meta WHERE name = 'shared'`)
+  if (rows[0]?.value !== String(sharedNumber)) await makeShared(pool)
   // It looks for itself, without a lock, whether there is anything to do.
   await runMigrations({ pgPool: pool, schema: jobsSchema, noHandleSignals: true })
-}
-
-async function hasTables(pool: pg.Pool): Promise<boolean> {
-  const { rows } = await pool.query<{ value: string }>(`SELECT value FROM statewright.meta WHERE name = 'shared'`)
-  return rows[0]?.value === String(sharedNumber)
 }
 
 /** One process after the other: `IF NOT EXISTS` alone does not keep two from making the same table at once. */
@@ -111,17 +101,14 @@ function postgresBlobs(pool: pg.Pool): Blobs {
       const bytes = Buffer.from(text)
       if (text.length > long) await othersTurn()
       const ref = `blob_${hash('sha256', bytes)}`
-      await pool.query('INSERT INTO statewright.blob (ref, content) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
-        ref,
-        bytes,
-      ])
+      const insert = 'INSERT INTO statewright.blob (ref, content) VALUES ($1, $2) ON CONFLICT DO NOTHING'
+      await pool.query(insert, [ref, bytes])
       return ref
     },
     async fetch(ref) {
-      const { rows } = await pool.query<{ content: Buffer }>('SELECT content FROM statewright.blob WHERE ref = $1', [
-        ref,
-      ])
-      return rows[0] === undefined ? undefined : sound(ref, rows[0].content)
+      const select = 'SELECT content FROM statewright.blob WHERE ref = $1'
+      const [row] = (await pool.query<{ content: Buffer }>(select, [ref])).rows
+      return row === undefined ? undefined : sound(ref, row.content)
     },
     async erase(refs) {
       await pool.query('DELETE FROM statewright.blob WHERE ref = ANY($1)', [refs])

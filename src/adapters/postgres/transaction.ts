@@ -91,8 +91,9 @@ export async function beginTransaction(
     const asked = [...names].filter(([name]) => !loaded.has(name))
     if (asked.length === 0) return
     for (const [name] of asked) loaded.set(name, undefined)
-    const rowNames = columns([...asked.map(([, row]) => row)], ['model', 'key'])
-    const found = await connection.send<StoredModelRow & { model: string }>('lockRows', ...rowNames)
+    const keys = asked.map(([, row]) => row)
+    const locked = columns(keys, ['model', 'key'])
+    const found = await connection.send<StoredModelRow & { model: string }>('lockRows', ...locked)
     for (const row of found) loaded.set(nameOf(row.model, row.key), readRow(row))
   }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { faults } from '../../faults/catalogue.ts'
 import type { RunelogOptions } from '../../runelog/port.ts'
 import { createSegments, isSegmentName, type Segments, type Stray } from '../../runelog/segment.ts'
+import type { StoredRecord } from '../../runes/record.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Reader } from './reader.ts'
 import { type Step, step } from './statements.ts'
@@ -77,7 +78,12 @@ export async function findStrays(path: string, reader: Reader): Promise<readonly
     const session_id = segmentName.exec(name)?.[1]?.replaceAll('~', ':') ?? null
     if (name.endsWith('.part')) strays.push({ file, holds: 'draft', session_id: null, events: 0 })
     else if (session_id === null) strays.push({ file, holds: 'unreadable', session_id, events: 0 })
-    else strays.push({ file, session_id, ...(await contentOf(folder, name, session_id, reader)) })
+    else {
+      const read = createSegments(folder).readStray(name)
+      const found = read.then((records) => contentOf(records, reader.records(session_id)))
+      const content = await found.catch(() => ({ holds: 'unreadable', events: 0 }) as const)
+      strays.push({ file, session_id, ...content })
+    }
   }
   // A blob gets its name when it is whole; until then the name begins with a dot.
   for (const name of namesIn(`${path}.blobs`))
@@ -86,21 +92,11 @@ export async function findStrays(path: string, reader: Reader): Promise<readonly
   return strays
 }
 
-async function contentOf(
-  folder: string,
-  name: string,
-  session_id: string,
-  reader: Reader,
-): Promise<Pick<Stray, 'holds' | 'events'>> {
-  try {
-    const records = await createSegments(folder).readStray(name)
-    const stored = new Map<number, string>()
-    for await (const { event_id, hash } of reader.records(session_id)) stored.set(event_id, hash)
-    const isCopy = records.every(({ event_id, hash }) => stored.get(event_id) === hash)
-    return { holds: isCopy ? 'copy' : 'only_copy', events: records.length }
-  } catch {
-    return { holds: 'unreadable', events: 0 }
-  }
+async function contentOf(records: readonly StoredRecord[], session: AsyncIterable<StoredRecord>) {
+  const stored = new Map<number, string>()
+  for await (const { event_id, hash } of session) stored.set(event_id, hash)
+  const isCopy = records.every(({ event_id, hash }) => stored.get(event_id) === hash)
+  return { holds: isCopy ? 'copy' : 'only_copy', events: records.length } as const
 }
 
 function namesIn(folder: string): readonly string[] {

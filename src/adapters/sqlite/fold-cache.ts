@@ -14,7 +14,7 @@ import { causeOf, explain, readDatabase } from './open-database.ts'
 export function openFoldCache(path: string, signer: () => Signer): FoldCache {
   const db = open(path)
   const codeOf = coding(signer)
-  const insert = db.prepare('INSERT OR REPLACE INTO part (session_id, name, sha256, body) VALUES (?, ?, ?, ?)')
+  const insert = db.prepare('INSERT OR REPLACE INTO part VALUES (?, ?, ?, ?)')
   const select = db.prepare('SELECT name, sha256, body FROM part WHERE session_id = ?')
   const remove = db.prepare('DELETE FROM part WHERE session_id = ?')
   return {
@@ -30,8 +30,7 @@ export function openFoldCache(path: string, signer: () => Signer): FoldCache {
     },
     load(session_id) {
       const parts = new Map<string, string>()
-      for (const row of select.iterate(session_id)) {
-        const { name, sha256, body } = row as { name: string; sha256: string; body: string }
+      for (const { name, sha256, body } of select.iterate(session_id) as Iterable<Part>) {
         if (codeOf(session_id, name, body) !== sha256) return undefined
         parts.set(name, body)
       }
@@ -53,16 +52,10 @@ export function* auditFoldCache(path: string, signer: () => Signer): Generator<D
   let db: DatabaseSync | undefined
   try {
     db = readDatabase(path)
-    for (const row of db.prepare('SELECT session_id, name, sha256, body FROM part').iterate()) {
-      const { session_id, name, sha256, body } = row as {
-        session_id: string
-        name: string
-        sha256: string
-        body: string
-      }
+    const parts = db.prepare('SELECT session_id, name, sha256, body FROM part').iterate() as Iterable<Part>
+    for (const { session_id, name, sha256, body } of parts)
       if (codeOf(session_id, name, body) !== sha256)
         yield { what: `cached ${name} of ${session_id}`, problem: 'it was changed; it is not used.' }
-    }
   } catch (error) {
     yield { what: 'cache', problem: `it cannot be read (${causeOf(error)}); it is not used.` }
   } finally {
@@ -70,14 +63,15 @@ export function* auditFoldCache(path: string, signer: () => Signer): Generator<D
   }
 }
 
+type Part = { readonly session_id: string; readonly name: string; readonly sha256: string; readonly body: string }
+
 /** Ed25519 signs the same text the same way each time, so a signature that never leaves the process is a secret key. */
 function coding(signer: () => Signer) {
   let key: string | undefined
   return (session_id: string, name: string, body: string) => {
     key ??= signer().sign(statementText('cache', null))
-    return createHmac('sha256', key)
-      .update(partsText('cache', [session_id, name, body]))
-      .digest('hex')
+    const text = partsText('cache', [session_id, name, body])
+    return createHmac('sha256', key).update(text).digest('hex')
   }
 }
 

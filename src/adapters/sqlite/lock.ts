@@ -46,10 +46,9 @@ export function takeLock(given: string): Lock {
       take(readers_ms)
     }
   } catch (error) {
-    const isRead = isBusy(error) && isOnlyRead(path)
+    const holder = isBusy(error) && (isOnlyRead(path) ? unnamed : readHolder(path))
     guard.close()
-    if (!isBusy(error)) throw error
-    throw faults.store_locked({ store: path, ...(isRead ? unnamed : readHolder(path)) })
+    throw holder === false ? error : faults.store_locked({ store: path, ...holder })
   }
   held.add(guard)
   const publish = (holder: Holder) => {

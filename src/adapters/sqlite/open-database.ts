@@ -57,12 +57,9 @@ export function openDatabaseToRead(path: string): DatabaseSync {
     return db
   } catch (error) {
     db?.close()
-    if (isLogged && (error as { errcode?: number }).errcode === 14)
-      throw refused(
-        path,
-        `its last commits are in ${path}-wal, which cannot be read here without ${path}-shm. Copy the store to a folder that can be written to.`,
-      )
-    throw explain(error, path)
+    if (!isLogged || (error as { errcode?: number }).errcode !== 14) throw explain(error, path)
+    const problem = `its last commits are in ${path}-wal, which cannot be read here without ${path}-shm.`
+    throw refused(path, `${problem} Copy the store to a folder that can be written to.`)
   }
 }
 
@@ -86,10 +83,7 @@ export function watchFiles(files: readonly string[]): () => void {
 }
 
 const refused = (store: string, problem: string) => faults.store_unusable({ store, problem })
-
-function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
-}
+const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
 
 /** Only work makes a store: who looks at one that is not there is told so, and whether it was lost. */
 export function refuseAbsent(path: string, store = path): void {
@@ -105,10 +99,9 @@ export function refuseOrphans(path: string): void {
   if (sizeOf(path) > 0 || !existsSync(folder)) return
   const files = readdirSync(folder)
   if (files.length === 0) return
-  throw refused(
-    path,
-    `the database is missing, and ${folder} holds ${files.length} archived ${files.length === 1 ? 'log' : 'logs'} of it. Restore the database, or move that folder away to begin a new store.`,
-  )
+  const logs = `${files.length} archived ${files.length === 1 ? 'log' : 'logs'}`
+  const advice = 'Restore the database, or move that folder away to begin a new store.'
+  throw refused(path, `the database is missing, and ${folder} holds ${logs} of it. ${advice}`)
 }
 
 /** Refuses what cannot be the name of a store, by the name alone: SQLite reads some names as no path. */
@@ -116,10 +109,8 @@ export function refuseName(path: string): void {
   const refuse = (problem: string) => refused(printableName(`sqlite:${path}`), problem)
   if (path === '') throw refuse('it names no file. Name one, such as sqlite:./statewright.db.')
   if (path.includes('\0')) throw refuse('its name has a NUL character. Name a file without one.')
-  if (path.startsWith(':'))
-    throw refuse(
-      `a name that begins with a colon is none of a file. For a store in memory write memory:, else sqlite:./${path}.`,
-    )
+  const advice = `For a store in memory write memory:, else sqlite:./${path}.`
+  if (path.startsWith(':')) throw refuse(`a name that begins with a colon is none of a file. ${advice}`)
   if (/^file:/i.test(path))
     throw refuse('SQLite reads its name as a URL. Write the path itself, such as sqlite:./statewright.db.')
 }
@@ -145,10 +136,11 @@ export function refuseForeign(path: string): void {
 
 /** Whether there is nothing in it. A database that is no store of this version is refused. */
 function isNew(db: DatabaseSync, path: string): boolean {
-  const number = (pragma: string) => Object.values(db.prepare(`PRAGMA ${pragma}`).get() ?? {})[0] as number
-  const version = number('user_version')
-  if (number('page_count') === 0 || (version === 0 && tableCount(db) === 0)) return true
-  if (number('application_id') !== applicationId)
+  const number = (sql: string) => Object.values(db.prepare(sql).get() ?? {})[0] as number
+  const version = number('PRAGMA user_version')
+  if (number('PRAGMA page_count') === 0) return true
+  if (version === 0 && number('SELECT count(*) FROM sqlite_schema') === 0) return true
+  if (number('PRAGMA application_id') !== applicationId)
     throw refused(path, 'it is a database of something else; choose another file.')
   const problem = schemaProblem(version, schemaNumber)
   if (problem !== undefined) throw refused(path, problem)
@@ -186,10 +178,6 @@ function layOutLog(path: string): void {
   }
 }
 
-function tableCount(db: DatabaseSync): number {
-  return (db.prepare('SELECT count(*) AS n FROM sqlite_schema').get() as { n: number }).n
-}
-
 /** What went wrong, in a sentence, for those errors that have an ordinary cause. */
 export function causeOf(error: unknown): string {
   const { errcode, code, message } = error as { errcode?: number; code?: string; message?: string }
@@ -225,11 +213,8 @@ export function refuseSecondName(path: string): void {
     throw refusedName(path, 'the file is mounted by itself', 'Mount the folder that it is in')
 }
 
-const refusedName = (store: string, what: string, advice: string) =>
-  faults.store_unusable({
-    store,
-    problem: `${what}, and its log and its lock lie beside it under one name. Under another, two processes could write to it at once. ${advice}.`,
-  })
+const why = 'its log and its lock lie beside it under one name. Under another, two processes could write to it at once'
+const refusedName = (store: string, what: string, advice: string) => refused(store, `${what}, and ${why}. ${advice}.`)
 
 /** Where something is mounted, by the text of Linux's `mountinfo`: the fifth field, with spaces and the like in octal. */
 export function mountPoints(mountinfo: string): ReadonlySet<string> {

@@ -52,14 +52,10 @@ async function readOnly(
   const rows = createRows(reader.row)
   // Only readers of rows need them folded: `verify` names events that cannot be folded, and must not fail over them.
   let begun: Promise<void> | undefined
-  const folded = () => {
-    begun ??= createFolding({ reader, rows, models, commit: createWriter(db, statements) }).begin()
-    return begun
-  }
-  const bell = createBell()
+  const folded = () => (begun ??= createFolding({ reader, rows, models, commit: createWriter(db, statements) }).begin())
   const refuse = () => Promise.reject(new Error('A command that only looks has asked for something to be recorded.'))
 
-  const store: ReadOnlyRunelog = {
+  return {
     read: reader.read,
     // No process records anything while this holds its lock, so what is there is all that comes.
     async *follow(session_id, after, signal) {
@@ -71,10 +67,7 @@ async function readOnly(
         cursor = last.event_id
       }
     },
-    async head(session_id) {
-      await folded()
-      return placeIn(reader, rows.look, session_id)?.head
-    },
+    head: (session_id) => folded().then(() => placeIn(reader, rows.look, session_id)?.head),
     sessionIds: async () => reader.sessionIds(),
     row: (model, key) => folded().then(() => rows.look(model, key)),
     rows: (model, query) => folded().then(() => reader.rows(model, query)),
@@ -82,7 +75,7 @@ async function readOnly(
     count: (model, tag, limit) => folded().then(() => reader.count(model, tag, limit)),
     search: (query) =>
       folded().then(() => findWords(reader.rows<string>({ name: searchModel }), reader.sessionIds(), query)),
-    watch: bell.listen,
+    watch: createBell().listen,
     records: reader.records,
     append: refuse,
     redact: refuse,
@@ -94,5 +87,4 @@ async function readOnly(
       lock.release()
     },
   }
-  return store
 }

@@ -112,22 +112,17 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
     }
   }
 
-  const tags = ({ name }: ReadModel) => every<[string]>(statements.tags, name).map(([tag]) => tag)
   function count({ name }: ReadModel, tag: string, limit: number): Counted {
     const [found, first] = one<[number, number | null]>(statements.count, name, tag, limit) ?? [0, null]
     return { count: found, first }
   }
-
-  const meta = (name: string) => one<[string]>(statements.meta, name)?.[0]
-  const lastSession = () => one<[number]>(statements.lastSession)?.[0] ?? 0
-  const sessionIds = () => every<[string]>(statements.sessionIds).map(([id]) => id)
 
   return {
     key,
     lastRune,
     row,
     rows,
-    tags,
+    tags: ({ name }: ReadModel) => every<[string]>(statements.tags, name).map(([tag]) => tag),
     count,
     read,
     records,
@@ -138,9 +133,9 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
     segmentOf,
     inOrder,
     since,
-    meta,
-    lastSession,
-    sessionIds,
+    meta: (name: string) => one<[string]>(statements.meta, name)?.[0],
+    lastSession: () => one<[number]>(statements.lastSession)?.[0] ?? 0,
+    sessionIds: () => every<[string]>(statements.sessionIds).map(([id]) => id),
   }
 }
 

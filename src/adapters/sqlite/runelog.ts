@@ -156,6 +156,8 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
   await erasures.finish().catch(() => {})
 
   const store: SqliteRunelog = {
+    announce: lock.announce,
+    strays: () => findStrays(path, reader),
     async append(batch) {
       group.check()
       const prepared = await prepareLong(batch, preparing)
@@ -284,9 +286,6 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
       }
       lock.release()
     },
-
-    announce: lock.announce,
-    strays: () => findStrays(path, reader),
   }
   return store
 }

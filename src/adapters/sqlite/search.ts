@@ -15,13 +15,11 @@ interface Waiting {
 /** Looks words up in a thread, since a common word takes a tenth of a second. It starts with the first search. */
 export function createSearch(path: string): Search {
   let thread: Worker | undefined
-  let waiting: Waiting[] = []
+  const waiting: Waiting[] = []
 
   function fail(error: Error) {
     thread = undefined
-    const failed = waiting
-    waiting = []
-    for (const { reject } of failed) reject(error)
+    for (const { reject } of waiting.splice(0)) reject(error)
   }
 
   function start(): Worker {

@@ -101,13 +101,8 @@ async function search(root: Root, text: string, path: string, { signal, redact }
     for (const entry of entries) {
       signal.throwIfAborted()
       const here = relative(root.path, join(folder, entry.name))
-      if (entry.isDirectory())
-        folders.push(
-          ...(await root.find(here).then(
-            (found) => [found],
-            () => [],
-          )),
-        )
+      const inner = entry.isDirectory() ? await root.find(here).catch(() => undefined) : undefined
+      if (inner !== undefined) folders.push(inner)
       if (!entry.isFile()) continue
       const content = await read(root, here).catch(() => '')
       for (const [i, line] of content.split('\n').entries())

@@ -86,13 +86,11 @@ export function openRoot(folder: string, owner?: Owner): Root {
       const parent = folder
       try {
         refuseOwn(join(await placeOf(parent), name), given)
-        const isNew = await mkdir(through(parent, name)).then(
-          () => true,
-          (error: NodeJS.ErrnoException) => {
-            if (error.code !== 'EEXIST') throw error
-            return false
-          },
-        )
+        const made = mkdir(through(parent, name)).then(() => true)
+        const isNew = await made.catch((error: NodeJS.ErrnoException) => {
+          if (error.code !== 'EEXIST') throw error
+          return false
+        })
         folder = await open(through(parent, name), folderFlags)
         if (isNew && owner !== undefined) await folder.chown(owner.uid, owner.gid)
       } finally {

@@ -24,13 +24,8 @@ export function workspaceTools(options: WorkspaceOptions): Tool[] {
   const limits = ['timeoutMs', 'maxOutputBytes']
   refuseUnknown({ what: 'tool', name: 'workspaceTools' }, options, ['root', 'shell', 'fetch'])
   refuseUnknown({ what: 'tool', name: 'shell' }, shell ?? {}, ['network', ...limits])
-  refuseUnknown({ what: 'tool', name: 'fetch' }, fetch ?? {}, [
-    'allow',
-    ...limits,
-    'maxRedirects',
-    'lookup',
-    'isReachable',
-  ])
+  const fetching = ['allow', ...limits, 'maxRedirects', 'lookup', 'isReachable']
+  refuseUnknown({ what: 'tool', name: 'fetch' }, fetch ?? {}, fetching)
   const opened = rootAt(root)
   return [
     ...fileTools(opened),
