@@ -42,15 +42,14 @@ function theNode(): Finding {
   const says = `Node ${node}${readsTypes ? ' reads TypeScript by itself' : ' cannot read a config in TypeScript'}`
   return readsTypes
     ? good('Node', says)
-    : { what: 'Node', verdict: 'odd', says, fix: 'use Node 22.18 or newer, or a config in JavaScript (--config)' }
+    : odd('Node', says, 'use Node 22.18 or newer, or a config in JavaScript (--config)')
 }
 
 async function theConfig({ config: named }: Where): Promise<Finding> {
   const what = 'config'
   const config = await attempt(() => configOf(named))
   if (config instanceof Fault) return bad(what, config.message, 'fix what it names')
-  if (config === undefined)
-    return { what, verdict: 'odd', says: 'there is no ./statewright.config.ts', fix: 'statewright init' }
+  if (config === undefined) return odd(what, 'there is no ./statewright.config.ts', 'statewright init')
   // On a store in memory: checks agents, tools and models, and touches nothing.
   const made = await attempt(() => createStatewright({ ...config, store: 'memory:', warn: () => {} }))
   if (made instanceof Fault) return bad(what, made.message, 'fix what it names')
@@ -96,8 +95,7 @@ async function theStore(url: string, path: string | undefined): Promise<readonly
     return [good(what, `${shownStore(url)} is not there yet; the first run makes it`)]
   const opened = await attempt(() => openExisting(url, 'look'))
   if (opened instanceof Fault) {
-    const isHeld = isFault(opened, 'store_locked')
-    if (isHeld) return [theHolder(what, opened)]
+    if (isFault(opened, 'store_locked')) return [theHolder(what, opened)]
     const fix = isFault(opened, 'store_unusable') ? 'restore a copy' : 'see that it can be reached'
     return [bad(what, opened.message, fix)]
   }
@@ -134,15 +132,9 @@ function theStrays(strays: readonly Stray[]): readonly Finding[] {
   if (strays.length === 0) return []
   const lost = strays.filter((stray) => !mayGo(stray))
   const says = `${strays.length} ${strays.length === 1 ? 'file' : 'files'} beside the store that it does not refer to`
-  return lost.length === 0
-    ? [{ what: 'files', verdict: 'odd', says, fix: 'statewright clean' }]
-    : [
-        bad(
-          'files',
-          `${says}; ${lost.length} may hold the only copy of a log`,
-          'statewright clean lists them; restore the database that belongs to them',
-        ),
-      ]
+  if (lost.length === 0) return [odd('files', says, 'statewright clean')]
+  const fix = 'statewright clean lists them; restore the database that belongs to them'
+  return [bad('files', `${says}; ${lost.length} may hold the only copy of a log`, fix)]
 }
 
 /** Processes on PostgreSQL decide by its clock. A machine with another time confuses readers who compare logs. */
@@ -153,17 +145,14 @@ async function theClock(url: string): Promise<readonly Finding[]> {
   if (skew_ms === undefined) return []
   const what = 'clock'
   const says = `this machine is ${Math.abs(skew_ms)} ms ${skew_ms < 0 ? 'behind' : 'ahead of'} the database, whose clock counts`
-  return Math.abs(skew_ms) > noticeable_skew_ms
-    ? [{ what, verdict: 'odd', says, fix: 'set the clocks of both machines (NTP)' }]
-    : [good(what, says)]
+  const isOdd = Math.abs(skew_ms) > noticeable_skew_ms
+  return [isOdd ? odd(what, says, 'set the clocks of both machines (NTP)') : good(what, says)]
 }
 
 /** Commands ask a server that holds the store. Any other process must release it first. */
 function theHolder(what: string, { message, details }: Fault): Finding {
   const isServer = (details as { address?: string | null }).address != null
-  return isServer
-    ? good(what, message)
-    : { what, verdict: 'odd', says: message, fix: 'wait for that process, or stop it' }
+  return isServer ? good(what, message) : odd(what, message, 'wait for that process, or stop it')
 }
 
 async function theServer(where: Where, url: string): Promise<Finding> {
@@ -194,15 +183,15 @@ function theSecrets(store: string): readonly Finding[] {
     if (workspace !== undefined) {
       const stays = isNamed || file === usual || existsSync(usual)
       const fix = stays ? 'let STATEWRIGHT_HOME and STATEWRIGHT_KEY name a place elsewhere' : move
-      return { what, verdict: 'odd', says: `${file} lies in the workspace ${workspace}`, fix }
+      return odd(what, `${file} lies in the workspace ${workspace}`, fix)
     }
     if (!existsSync(file)) return good(what, `${file} is made by the first process that needs it`)
     if (isNamed || file === usual)
       return good(what, `${file}; where this folder does not last, as in a container, set STATEWRIGHT_HOME`)
     const says = `${file} lies beside the store`
-    if (!existsSync(usual)) return { what, verdict: 'odd', says, fix: move }
+    if (!existsSync(usual)) return odd(what, says, move)
     const fix = `keep ${usual} under another name if a store needs it; then the key of this store can have its place`
-    return { what, verdict: 'odd', says: `${says} and fits it; ${usual} holds another key`, fix }
+    return odd(what, `${says} and fits it; ${usual} holds another key`, fix)
   })
 }
 
@@ -220,6 +209,7 @@ function theToken(): Finding {
 }
 
 const good = (what: string, says: string): Finding => ({ what, verdict: 'good', says, fix: null })
+const odd = (what: string, says: string, fix: string): Finding => ({ what, verdict: 'odd', says, fix })
 const bad = (what: string, says: string, fix: string): Finding => ({ what, verdict: 'bad', says, fix })
 
 /** The result, or the fault that refused it. */

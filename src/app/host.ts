@@ -96,7 +96,6 @@ export function openTerminal(): Terminal {
     isInteractive,
     isScreen: stdout.isTTY === true,
     hasColor: stdout.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb',
-    width: stdout.columns ?? 100,
     async ask(question, signal) {
       const lines = createInterface({ input: stdin, output: stderr, terminal: isInteractive })
       const over = Promise.withResolvers<undefined>()

@@ -15,12 +15,12 @@ import type { Statewright } from './library.ts'
 /** The arguments of a function, in order, by the names that a refusal calls them. */
 type Arguments = Readonly<Record<string, z.ZodType>>
 
-const said = z
+const prose = z
   .string()
   .max(10_000)
   .refine((given) => given.isWellFormed(), 'It has half of a surrogate pair.')
-const text = said.min(1)
-const reason = said.optional()
+const text = prose.min(1)
+const reason = prose.optional()
 const person = z.string().trim().min(1).max(200).optional()
 /** A server puts the names of operation and sender before the key that it was sent. */
 const key = z.string().min(1).max(1_000).optional()

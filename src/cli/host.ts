@@ -44,7 +44,6 @@ export interface Terminal {
   /** Standard output is a terminal: no log keeps what is printed. */
   readonly isScreen: boolean
   readonly hasColor: boolean
-  readonly width: number
   /** One line of input; undefined if the input has ended or the signal withdraws the question. */
   ask(question: string, signal?: AbortSignal): Promise<string | undefined>
 }

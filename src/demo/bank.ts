@@ -24,7 +24,7 @@ const slowness_ms = 3_000
 
 const [path = ''] = process.argv.slice(2)
 const book = openSync(path, 'a', 0o600)
-const say = (said: BankSays) => writeSync(1, `${JSON.stringify(said)}\n`)
+const say = (message: BankSays) => writeSync(1, `${JSON.stringify(message)}\n`)
 
 const server = createServer(async (request, response) => {
   const payment = JSON.parse(await bodyOf(request)) as Payment

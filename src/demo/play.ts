@@ -22,9 +22,8 @@ import type { WorkerOptions, WorkerSays } from './worker.ts'
 const input = 'Please refund order 42, the lamp came back.'
 
 /**
- * The promise, acted out: an agent is killed in the middle of a payment, goes on
- * in a new process, asks what it cannot know, and the bank has one payment in its
- * book. What it claims it looks up; if anything is not so, it says so and fails.
+ * Kills an agent in the middle of a payment and continues in a new process, which asks what it cannot know. Then checks
+ * every claim: the bank has one payment in its book, and the log verifies. A claim that does not hold fails the demo.
  */
 export async function playDemo(io: Io, options: DemoOptions): Promise<number> {
   const paint = paintFor(io.terminal.hasColor)
@@ -38,7 +37,7 @@ export async function playDemo(io: Io, options: DemoOptions): Promise<number> {
   stage.line(`Data: ${folder}`)
 
   const bank = startChild<BankSays>('bank', book)
-  const opened = await next(bank.said)
+  const opened = await next(bank.messages)
   if (opened.type !== 'open') throw new Error('The bank did not open.')
   const setting = { io, stage, paint, options, store, bank: opened.url }
   try {
@@ -72,7 +71,7 @@ async function firstLife(setting: Setting, bank: Child<BankSays>): Promise<Life>
   const { stage, paint } = setting
   const worker = startWorker(setting)
   let killed: { readonly payment: Payment; readonly death: Promise<string | null> } | undefined
-  void bank.said.next().then(({ value, done }) => {
+  void bank.messages.next().then(({ value, done }) => {
     if (!done && value.type === 'received') killed = { payment: value.payment, death: worker.kill() }
   })
   const life = await follow(setting, worker)
@@ -107,11 +106,11 @@ async function follow(setting: Setting, worker: Child<WorkerSays>, book: readonl
   let life: Life = { session_id: '', run_id: '', after: 0, isOver: false }
   const executing = new Set<string>()
   const asked: Rune<'interaction.opened'>[] = []
-  for await (const said of worker.said) {
-    if (said.type === 'submitted') life = { ...life, session_id: said.session_id, run_id: said.run_id }
-    else if (said.type === 'delta') stage.stream(said.text)
+  for await (const message of worker.messages) {
+    if (message.type === 'submitted') life = { ...life, session_id: message.session_id, run_id: message.run_id }
+    else if (message.type === 'delta') stage.stream(message.text)
     else {
-      const { rune } = said
+      const { rune } = message
       life = { ...life, after: rune.event_id, isOver: life.isOver || isEnd(rune) }
       tellOf(rune, executing, stage)
       if (rune.kind === 'interaction.opened') asked.push(rune)
@@ -139,49 +138,45 @@ function tellOf(rune: Rune, executing: Set<string>, stage: Stage) {
 
 /** Asks the person at the terminal. Without one, approves and answers truthfully. */
 async function answer(setting: Setting, rune: Rune<'interaction.opened'>, book: readonly Payment[]) {
-  const { io, stage, paint, options } = setting
+  const { io, stage, paint } = setting
   const { interaction_id = '', at: opened_at, payload } = rune
   const asking: Asking = { ...payload, request: payload.request as Asking['request'], interaction_id, opened_at }
   stage.chapter(payload.interaction_kind === 'approval' ? 'It must ask' : 'It asks what it cannot know')
   for (const line of card(asking, io.host.now(), paint)) stage.line(line)
   const reply =
-    payload.interaction_kind === 'approval'
-      ? await approve(setting, payload.digest)
-      : await settle(setting, book, options.answersItself)
+    payload.interaction_kind === 'approval' ? await approve(setting, payload.digest) : await settle(setting, book)
   return { interaction_id, reply }
 }
 
-async function approve({ io, stage, options }: Setting, digest: string | null): Promise<Json> {
-  const said = options.answersItself ? 'y' : await io.terminal.ask('   Approve exactly this? [Y/n] ')
-  const yes = !/^n/i.test(said ?? '')
-  stage.line(
-    options.answersItself
-      ? 'The demo approves in your place, with the digest it saw.'
-      : `You ${yes ? 'approve' : 'deny'}.`,
-  )
+/** Everything but a no is a yes. */
+async function confirm({ io, options }: Setting, question: string): Promise<boolean> {
+  return options.answersItself || !/^n/i.test((await io.terminal.ask(question)) ?? '')
+}
+
+async function approve(setting: Setting, digest: string | null): Promise<Json> {
+  const { stage, options } = setting
+  const yes = await confirm(setting, '   Approve exactly this? [Y/n] ')
+  const approved = 'The demo approves in your place, with the digest it saw.'
+  stage.line(options.answersItself ? approved : `You ${yes ? 'approve' : 'deny'}.`)
   return yes
     ? { decision: 'approve', ...(digest === null ? {} : { digest }) }
     : { decision: 'deny', reason: 'not today' }
 }
 
-async function settle({ io, stage }: Setting, book: readonly Payment[], answersItself: boolean): Promise<Json> {
+async function settle(setting: Setting, book: readonly Payment[]): Promise<Json> {
+  const { stage, options } = setting
   const [payment] = book
-  stage.line(
-    payment === undefined
-      ? "The bank's book is empty."
-      : `A look into the bank's book: ${book.length} payment, ${euros(payment)}.`,
-  )
-  const said = answersItself ? 'y' : await io.terminal.ask('   Did it happen? [Y/n] ')
-  const yes = !/^n/i.test(said ?? '')
-  stage.line(
-    `${answersItself ? 'The demo answers in your place' : 'You answer'}: ${yes ? 'it happened' : 'it did not'}.`,
-  )
+  const found = payment && `A look into the bank's book: ${book.length} payment, ${euros(payment)}.`
+  stage.line(found ?? "The bank's book is empty.")
+  const yes = await confirm(setting, '   Did it happen? [Y/n] ')
+  const answers = options.answersItself ? 'The demo answers in your place' : 'You answer'
+  stage.line(`${answers}: ${yes ? 'it happened' : 'it did not'}.`)
   return yes
     ? { outcome: 'happened', result: { receipt: payment?.key.slice(0, 8) ?? 'seen at the bank' } }
     : { outcome: 'did_not', reason: 'a person says so' }
 }
 
-/** What came of it, by what is on the disks: the log's, and the bank's. */
+/** Reports the result, by what is on the disks: the log's, and the bank's. */
 async function epilogue(setting: Setting, end: Life & { folder: string; book: string }): Promise<number> {
   const { io, stage, paint, store } = setting
   const { session_id, folder, book, isOver } = end
@@ -242,15 +237,15 @@ function euros({ cents, order }: Payment): string {
   return `${(cents / 100).toFixed(2)} EUR for order ${order}`
 }
 
-async function next<S>(said: AsyncGenerator<S>): Promise<S> {
-  const { value, done } = await said.next()
+async function next<S>(messages: AsyncGenerator<S>): Promise<S> {
+  const { value, done } = await messages.next()
   if (done) throw new Error('It ended without a word.')
   return value
 }
 
 interface Stage {
   line(text: string): void
-  /** Text as it comes; whatever is said next begins on a line of its own. */
+  /** Text as it comes. The next line begins on a line of its own. */
   stream(text: string): void
   chapter(title: string): void
 }
@@ -280,10 +275,10 @@ function createStage({ out, write }: Io, paint: Paint): Stage {
 }
 
 /** A child process that sends messages of type S. */
-export interface Child<S> {
+interface Child<S> {
   readonly pid: number
   /** What it says, until it ends. */
-  readonly said: AsyncGenerator<S>
+  readonly messages: AsyncGenerator<S>
   tell(message: object): void
   /** Ends its input, and resolves when it has gone. */
   end(): Promise<void>
@@ -292,18 +287,18 @@ export interface Child<S> {
 }
 
 /** Starts one of the demo's programs, from the sources or from what was built of them, whichever this is. */
-export function startChild<S>(name: string, argument: string): Child<S> {
+function startChild<S>(name: string, argument: string): Child<S> {
   const program = join(import.meta.dirname, `${name}${extname(import.meta.filename)}`)
   const child = spawn(process.execPath, [program, argument], { stdio: ['pipe', 'pipe', 'inherit'] })
   const over = once(child, 'exit')
   // A killed process cannot read messages.
   child.stdin.on('error', () => {})
-  async function* said(): AsyncGenerator<S> {
+  async function* messages(): AsyncGenerator<S> {
     for await (const line of createInterface({ input: child.stdout })) yield JSON.parse(line) as S
   }
   return {
     pid: child.pid ?? 0,
-    said: said(),
+    messages: messages(),
     tell: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),
     async end() {
       child.stdin.end()

@@ -30,7 +30,7 @@ interface Answer {
 }
 
 const { store, bank, input, run: earlier } = JSON.parse(process.argv[2] ?? '') as WorkerOptions
-const say = (said: WorkerSays) => writeSync(1, `${JSON.stringify(said)}\n`)
+const say = (message: WorkerSays) => writeSync(1, `${JSON.stringify(message)}\n`)
 
 const support = supportAgent(async (payment, signal) => {
   const answered = await fetch(bank, { method: 'POST', body: JSON.stringify(payment), signal })

@@ -132,14 +132,14 @@ export const sessionEvent = z.discriminatedUnion('type', [
   }),
 ])
 
-type Told = z.infer<typeof sessionEvent>
+type Sent = z.infer<typeof sessionEvent>
 
 /** The name of a type of event. */
-type SessionEventType = Told['type']
+type SessionEventType = Sent['type']
 
 /** What a rune gives rise to; the stream adds where it comes from. */
 export type SessionEvent = {
-  [T in SessionEventType]: Pick<Extract<Told, { readonly type: T }>, 'type' | 'payload'>
+  [T in SessionEventType]: Pick<Extract<Sent, { readonly type: T }>, 'type' | 'payload'>
 }[SessionEventType]
 /** The payload of one type of event. */
-export type SessionPayload<T extends SessionEventType> = Extract<Told, { readonly type: T }>['payload']
+export type SessionPayload<T extends SessionEventType> = Extract<Sent, { readonly type: T }>['payload']

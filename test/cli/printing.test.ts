@@ -63,7 +63,7 @@ test('F-95 terminal: with colours, only the colours of this program get through'
     out: (text) => void printed.push(text),
     err: () => {},
     write: () => {},
-    terminal: { isInteractive: false, isScreen: false, hasColor: true, width: 80, ask: async () => undefined },
+    terminal: { isInteractive: false, isScreen: false, hasColor: true, ask: async () => undefined },
     program: 'statewright',
     host: systemHost,
   })

@@ -33,7 +33,6 @@ export async function runCli(args: readonly string[], setting: Setting = {}): Pr
     isInteractive: typed !== undefined,
     isScreen,
     hasColor: false,
-    width: 100,
     async ask(question, signal) {
       const said = typed?.(question)
       if (until !== undefined && signal !== undefined) await Promise.race([until(), once(signal, 'abort')])

@@ -245,8 +245,8 @@ const settleCommand = command({
     return reply(call, done, async ({ client, asked, request, signature }) => {
       if (first === undefined) throw call.refuse('Say one of --happened, --did-not-happen and --leave.')
       refuseOther(call, asked, 'settlement')
-      const said = { outcome: outcomes[first], result: call.json('result'), reason: call.values.message }
-      return client.call(settle, { ...request, body: withoutUndefined({ ...said, ...signature }) })
+      const settled = { outcome: outcomes[first], result: call.json('result'), reason: call.values.message }
+      return client.call(settle, { ...request, body: withoutUndefined({ ...settled, ...signature }) })
     })
   },
 })

@@ -40,14 +40,7 @@ export function executionLines({ snapshot, consequence, transitions }: Execution
     ...(result === null ? [] : ['', safe(asText(result))]),
     ...(error_message === null ? [] : ['', paint.bad(safeLine(error_message))]),
     '',
-    ...columns(
-      transitions.map(({ timestamp, from_status, to_status, trigger, actor }) => [
-        `  ${paint.faint(clockTime(timestamp))}`,
-        `${from_status} → ${to_status}`,
-        trigger,
-        `by ${actor}`,
-      ]),
-    ),
+    ...moveLines(transitions, paint.faint),
   ]
 }
 
@@ -160,9 +153,6 @@ export function sessionLines(card: SessionCard, recent: readonly Rune[], now: nu
   ]
 }
 
-type Contract = ExecutionTimeline['contracts'][number]
-type Move = ExecutionTimeline['transitions'][number]
-
 const bar = 32
 const marks: Readonly<Record<string, string>> = { pending: '·', running: '█', waiting: '░' }
 
@@ -188,7 +178,10 @@ export function timelineLines(timeline: ExecutionTimeline, now: number, paint: P
     heading(timeline, begin, end),
     `${marks.running} at work  ${marks.waiting} waiting for someone  ${marks.pending} not begun`,
     '',
-    ...contracts.flatMap((contract, i) => [lines[i] ?? '', ...steps(movesOf.get(contract.execution_id) ?? [], paint)]),
+    ...contracts.flatMap((contract, i) => [
+      lines[i] ?? '',
+      ...moveLines(movesOf.get(contract.execution_id) ?? []).map(paint.faint),
+    ]),
   ]
 }
 
@@ -198,24 +191,28 @@ function heading({ session_id, total_contracts, active_contracts }: ExecutionTim
   return `${session_id}: ${total_contracts} ${noun}, ${how}, ${span(elapsed(begin, end))} from ${fullTime(begin)} on`
 }
 
-function state({ current_status }: Contract, paint: Paint): string {
+function state({ current_status }: ExecutionSnapshot, paint: Paint): string {
   if (current_status === 'completed') return paint.good(current_status)
   return current_status === 'failed' ? paint.bad(current_status) : paint.warn(current_status)
 }
 
-function steps(moves: readonly Move[], paint: Paint): readonly string[] {
+function moveLines(moves: readonly TransitionRecord[], time = (text: string) => text): readonly string[] {
   return columns(
     moves.map(({ timestamp, from_status, to_status, trigger, actor }) => [
-      `  ${clockTime(timestamp)}`,
+      `  ${time(clockTime(timestamp))}`,
       `${from_status} → ${to_status}`,
       trigger,
       `by ${actor}`,
     ]),
-  ).map(paint.faint)
+  )
 }
 
 /** One cell per part of the time; where several states fall into one, the last of them is shown. */
-function drawn(contract: Contract, moves: readonly Move[], { begin, end }: { begin: number; end: number }): string {
+function drawn(
+  contract: ExecutionSnapshot,
+  moves: readonly TransitionRecord[],
+  { begin, end }: { begin: number; end: number },
+): string {
   const cellOf = (at: number) => Math.min(bar - 1, Math.floor(((at - begin) / Math.max(1, end - begin)) * bar))
   const entered = [
     { at: contract.created_at, status: 'pending' },

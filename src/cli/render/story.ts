@@ -4,7 +4,7 @@ import type { Kind } from '../../runes/kinds.ts'
 import type { RecordedMove, Rune } from '../../runes/rune.ts'
 import { safeLine } from './text.ts'
 
-/** Moves of these machines are told by the runes that come with them. */
+/** The runes that come with the moves of these machines describe them. */
 const quiet: ReadonlySet<Kind> = new Set(['coordination.moved', 'goal.moved'])
 
 /** One line about a rune, or undefined for one that only the full record needs. */
