@@ -48,7 +48,6 @@ export function createAssignment(): Assignment {
       for (let before = -1; before !== needed.size; ) {
         before = needed.size
         for (const run of open) {
-          // The tasks that it handed on.
           if (needed.has(run.parent_run_id ?? '')) needed.add(run.run_id)
           // The run that its agent works on first.
           const obstacle = run.status === 'queued' && needed.has(run.run_id) ? obstacleTo(state, run) : null

@@ -112,7 +112,6 @@ export interface Batch {
   record<K extends Kind>(kind: K, entry: Entry<K>, about?: Concerns): void
   /** The batch depends on the state of this subject without moving it: the subject must not have moved at the commit. */
   restOn(subject_id: string): void
-  /** The state a subject has after what is in the batch so far. */
   stateOf(subject_id: string): string | undefined
   readonly state: SessionState
   /** The time that all runes of the batch get. */

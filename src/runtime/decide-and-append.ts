@@ -9,14 +9,13 @@ import { type Batch, createBatch } from './batch.ts'
 import type { Engine } from './engine.ts'
 
 /** What to record, given the state of a session. Without a batch there is nothing to record, and `answer` is given none. */
-export interface Decision<A> {
+interface Decision<A> {
   readonly batch?: Batch
   /** Subjects that the decision read without moving them. */
   readonly read?: readonly string[]
   readonly answer: (runes: readonly Rune[]) => A
 }
 
-/** Decides from the state of a session. A refused request is thrown. */
 type Decide<A> = (state: SessionState) => Decision<A> | Promise<Decision<A>>
 
 /** Other writers of one session are few: a decision that loses this often does not get through. */

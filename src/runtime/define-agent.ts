@@ -75,7 +75,6 @@ export function checkedAgent(written: Given | undefined, name: string, path: str
   return Object.freeze(defined)
 }
 
-/** A copy of a list. What is no list stays what it is, and is refused as such. */
 function listOf<T>(given: readonly T[] = []): readonly T[] {
   return Array.isArray(given) ? [...given] : given
 }
@@ -97,7 +96,6 @@ function misspelled(given: object, defined: object): Problem | undefined {
   return field === undefined ? undefined : { field, says: unknownField(field, Object.keys(defined)) }
 }
 
-/** Spread, a number would say nothing. */
 function unreadRetries({ retries }: Given): Problem | undefined {
   if (retries === undefined || (typeof retries === 'object' && retries !== null)) return undefined
   return { field: 'retries', says: 'Expected an object, such as { tries: 5 }.' }

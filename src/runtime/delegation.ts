@@ -75,7 +75,6 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
   }
 }
 
-/** Waits for the one before it, then works; a failure of one is not the failure of the next. */
 function oneByOne<A>(lines: Map<string, Promise<unknown>>, line: string, work: () => Promise<A>): Promise<A> {
   const mine = (lines.get(line) ?? Promise.resolve()).then(work, work)
   const leave = () => {

@@ -10,7 +10,6 @@ type Any = (typeof machines)[number]
 /** The machine of a name. */
 export type Named<N extends Any['name']> = Extract<Any, { readonly name: N }>
 
-/** What facts are derived from: the folded session, what the batch adds to it, and the move in the making. */
 interface Situation {
   readonly state: SessionState
   readonly stateOf: (subject_id: string) => string | undefined

@@ -26,19 +26,13 @@ export function liveSignal(controller: AbortController, look: () => void): Abort
       isLooking = false
     }
   }
+  const looking = (read: () => unknown) => {
+    lookOnce()
+    return read.call(signal)
+  }
   return Object.defineProperties(signal, {
-    aborted: {
-      get: () => {
-        lookOnce()
-        return aborted.call(signal)
-      },
-    },
-    reason: {
-      get: () => {
-        lookOnce()
-        return reason.call(signal)
-      },
-    },
+    aborted: { get: () => looking(aborted) },
+    reason: { get: () => looking(reason) },
     throwIfAborted: {
       value: () => {
         lookOnce()

@@ -42,7 +42,6 @@ export interface ModelRequest {
 export interface ToolDescription {
   readonly name: string
   readonly description: string
-  /** JSON Schema of the arguments. */
   readonly input_schema: Json
 }
 

@@ -10,7 +10,6 @@ import { type Policy, permissionPolicy } from './tools/policy.ts'
 type Camel<S> = S extends `${infer A}_${infer B}` ? `${A}${Capitalize<Camel<B>>}` : S
 type Snake<S> = S extends `${infer A}${infer B}` ? `${A extends Lowercase<A> ? A : `_${Lowercase<A>}`}${Snake<B>}` : S
 
-/** The fields that are themselves options. */
 type Nested = 'budget' | 'session_budget' | 'task_budget' | 'sessionBudget' | 'taskBudget'
 const nested: ReadonlySet<string> = new Set<Nested>([
   'budget',
@@ -26,7 +25,6 @@ export type OptionsOf<T> = { [K in keyof T as Camel<K>]: K extends Nested ? Opti
 /** Options, as they are recorded. */
 export type RecordOf<T> = { [K in keyof T as Snake<K>]: K extends Nested ? RecordOf<T[K]> : T[K] }
 
-/** Fields without a value are left out. */
 type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> }
 
 /** Options from a record. */

@@ -1,12 +1,9 @@
 import { faults, isFault } from '../faults/catalogue.ts'
-import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
 import type { GraphOf } from '../observation/graph-state.ts'
 import type { Budget, RunView } from '../observation/session-state.ts'
 import { type Unsettled, unsettledIn, withReports } from '../observation/unsettled.ts'
-import type { Runelog } from '../runelog/port.ts'
 import { rowOrder, runesOf, subjectOf } from '../runelog/queries.ts'
-import type { Redactor } from '../runelog/redactor.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { GraphState } from '../wire/contract.ts'
 import type { Asked, Assignment } from './assignment.ts'
@@ -15,52 +12,34 @@ import { listSessions, readGraph, type SessionQuery } from './commands/look.ts'
 import { allowAgain, type Replied, type Reply, type Resumed, reply, resume } from './commands/reply.ts'
 import { archive, close, goOn, pause, replenish, runOf, type Stopped, steer, stop } from './commands/session.ts'
 import { createSession, type NewSession, type Submission, type Submitted, submit } from './commands/submit.ts'
-import type { AgentDefinition } from './define-agent.ts'
 import { stopTasks } from './delegation.ts'
 import { dispatchAsked, dispatchHere, dispatchShared } from './dispatch/dispatch.ts'
 import { createErasing, type Dispatch, type DispatchPorts } from './dispatch/dispatcher.ts'
-import { type Autonomy, type Engine, type EphemeralDelta, noAutonomy, type Settings } from './engine.ts'
+import { type Engine, type EphemeralDelta, noAutonomy } from './engine.ts'
 import { type OpenInteraction, openInteractions } from './models/open-work.ts'
 import type { RecordOf } from './options.ts'
-import type { Clock, Ids, Log, Random, Timers } from './ports.ts'
 import { createPreserving, takeUp } from './recovery/recover.ts'
 import type { Recovered } from './recovery/recover-all.ts'
 import { drive } from './run/drive.ts'
 import { type Hold, nudge, stopEverything } from './run/hold.ts'
 import { named, onItsOwn, outsideCalls, recording } from './scopes.ts'
 import { createSessions, type FoldCache } from './session-cache.ts'
-import { type AbandonedRun, atWorkHere, type Leases, leasesOfOneProcess, type Member, runningRuns } from './store.ts'
+import { type AbandonedRun, atWorkHere, leasesOfOneProcess, type Member, runningRuns } from './store.ts'
 import { readThrown } from './thrown.ts'
-import type { KeepWhole } from './tools/output.ts'
-import type { Policy } from './tools/policy.ts'
 
-interface RuntimePorts {
-  readonly runelog: Runelog
+type Given = 'runelog' | 'clock' | 'timers' | 'ids' | 'random' | 'sha256' | 'redactor' | 'keepWhole' | 'warn' | 'log'
+
+interface RuntimePorts extends Pick<Engine, Given>, Partial<Pick<Engine, 'leases' | 'autonomy'>> {
   /** No other process writes to the store while it is open. */
   readonly isExclusive: boolean
   /** How this process works together with others, where the store can be shared. */
   readonly member?: Member
-  readonly clock: Clock
-  readonly timers: Timers
-  readonly ids: Ids
-  readonly random: Random
-  readonly sha256: Sha256
-  readonly redactor: Redactor
-  readonly leases?: Leases
-  /** Plans and goals; without them, a process has none. */
-  readonly autonomy?: Autonomy
-  readonly keepWhole: KeepWhole
   readonly foldCache?: FoldCache
-  /** This process works for one command, and only on what that asks for. Without it, a process that works takes every run. */
+  /** This process works for one command, and only on what that asks for. Without it, it takes every run if it works. */
   readonly assignment?: Assignment | undefined
-  readonly warn: (message: string, details: object) => void
-  readonly log: Log
 }
 
-interface RuntimeConfig {
-  readonly agents: ReadonlyMap<string, AgentDefinition>
-  readonly policy: Policy
-  readonly settings: Settings
+interface RuntimeConfig extends Pick<Engine, 'agents' | 'policy' | 'settings'> {
   readonly maxConcurrentRuns: number
 }
 
@@ -183,17 +162,14 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     return (await runningRuns(runelog)).filter(({ run_id }) => !held.has(run_id))
   }
 
-  /** Where this process works for one command: begins with what the command asks for. */
   async function workOn(what: Asked): Promise<void> {
     await asked?.workOn(what)
-    // Plans and goals in it go on by themselves.
     if (asked !== undefined && what.run_id === undefined) takeUp(engine, what.session_id)
   }
 
   return {
     engine,
 
-    /** Recovers every run that the last process left, if this one takes runs: what ran is queued again, what waited goes on waiting. */
     start: (): Promise<Recovered> => dispatch.start(),
 
     async submit(submission: RecordOf<Submission>): Promise<RecordOf<Submitted>> {
@@ -232,7 +208,6 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       await killAgent(engine, await sessionOf('agent', agent_id), agent_id, how)
     },
 
-    /** Erases the content of one rune. It goes from the store, from what is cached of it, and from what models will see. */
     redact: (session_id: string, event_id: number, reason: string, principal?: string): Promise<void> =>
       erasing.erase(session_id, async () => {
         // Before, since the process may be killed in between; and after, since the session may be folded in between.
@@ -271,7 +246,6 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    /** Resolves when no run is worked on or waits for a worker, and no deadline is being applied. */
     idle: dispatch.idle,
 
     /** Lets go of every run at its next boundary and takes no more. The store stays open. */

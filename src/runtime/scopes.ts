@@ -3,7 +3,6 @@ import { Fault } from '../faults/fault.ts'
 
 interface Pending {
   readonly request_id: string
-  /** An append that records it is under way or done. */
   isTaken: boolean
 }
 

@@ -71,7 +71,6 @@ function problemWith(answer: unknown): string | undefined {
 type Script = readonly Scripted[] | ((request: ModelRequest, answered: number) => Scripted)
 
 interface Options {
-  /** Into how many deltas a text is cut. */
   readonly pieces?: number
   /** Is awaited before each delta, so that a test can stop the model in the middle of a sentence. */
   readonly beforeDelta?: (index: number, signal: AbortSignal) => Promise<void> | void
@@ -122,7 +121,6 @@ function readOptions(script: Script, options: Options): Options {
   return options
 }
 
-/** A function is asked only when it is played: what it returns instead of an answer fails the run. */
 function played(answer: Scripted): Scripted {
   const problem = problemWith(answer)
   if (problem === undefined) return answer

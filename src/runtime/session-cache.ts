@@ -25,7 +25,6 @@ export interface Sessions {
 /** How many sessions stay folded. One without work for a while is folded again when it is needed. */
 const kept = 2_000
 
-/** How many runes a session grows by between two saves of the fold cache. */
 const saveEvery = 4_000
 
 /** Folded sessions, kept at hand. `exclusive`: no other process writes to the store, so a fold stays current. */

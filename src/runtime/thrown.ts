@@ -2,12 +2,9 @@ import type { Evidence } from '../runes/kinds/call.ts'
 
 /** Longer messages are cut: some libraries put a whole response into theirs. */
 const longest = 4_000
-/** Of one cause, or of what the other side answered. */
 const excerpt = 2_000
-/** How much of a text is read. */
 const most = 64_000
 const mostCauses = 5
-/** So many values of an answer are written down. */
 const mostValues = 1_000
 
 /** Takes registered secrets out of a text, and of one that is cut also what may be the beginning of one at its end. */
@@ -176,7 +173,6 @@ function beginningOf(value: unknown, left: { values: number; characters: number 
   return members
 }
 
-/** What is no text is not read. */
 function text(value: () => string, clean: Clean, length = longest): string | undefined {
   return read(() => beginning(value(), clean, length))
 }
@@ -198,7 +194,6 @@ function read<T>(from: () => T): T | undefined {
   }
 }
 
-/** How much of a text is quoted. */
 const quoted = 60
 
 /** Names a value within a sentence, such as `undefined`, `"maybe"` or `an object`. Never throws. */
@@ -216,7 +211,6 @@ function isList(value: object): boolean {
   try {
     return Array.isArray(value)
   } catch {
-    // It is a proxy that was revoked.
     return false
   }
 }

@@ -42,7 +42,6 @@ export async function align(
   return { snapshot: seen, is_aligned }
 }
 
-/** The contract waits for the answer, or its tool does in the middle of its work. */
 function isAwaited({ opened }: InteractionView, { contract, action_type }: CallView): boolean {
   const isAskedAtWork = opened.interaction_kind === 'ecs' && action_type === 'tool_call'
   return contract === (isAskedAtWork ? 'running' : 'waiting')

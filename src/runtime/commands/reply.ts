@@ -73,7 +73,6 @@ async function decide(
   given: RecordOf<Reply>,
 ): Promise<RecordOf<Replied>> {
   const { state } = batch
-  // It may be open in the log and not be known here yet.
   if (!state.interactions.has(interaction_id)) await engine.sessions.refresh(state)
   const question = state.interactions.get(interaction_id)
   if (question === undefined || question.state !== 'open') return closed(engine, state, interaction_id, given)
@@ -196,7 +195,6 @@ export const replyShapes = {
     reason: z.string().optional(),
   }),
   question: z.strictObject({ answer: z.string().trim().min(1, 'An answer says something.') }),
-  /** A person has seen it. */
   notice: z.strictObject({ acknowledged: z.literal(true), note: z.string().optional() }),
   settlement: z
     .strictObject({

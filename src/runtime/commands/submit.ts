@@ -68,7 +68,6 @@ export async function submit(engine: Engine, given: RecordOf<Submission>): Promi
   if (session_id === undefined) {
     const created = await createSession(engine, submission, run_id)
     if (created.is_repeated) {
-      // The session was begun with this key. Was it begun with this message?
       const twin = await repeatedRun(engine, run_id, submission)
       const { idempotency_key = '' } = submission
       if (twin === undefined) throw faults.key_reused({ idempotency_key, what: created.session_id })
@@ -80,7 +79,6 @@ export async function submit(engine: Engine, given: RecordOf<Submission>): Promi
   let prepared: Promise<string | undefined> | undefined
   let is_repeated = false
   const problem = await attempt(engine, session_id, async (state) => {
-    // Its twin was faster.
     is_repeated = state.runs.has(run_id)
     if (is_repeated) return { answer: () => undefined }
     refuseStopped(state)
@@ -112,7 +110,6 @@ function nameOf(
   return key === undefined ? engine.ids.next(prefix) : hashedId(prefix, [key], engine.sha256)
 }
 
-/** The run that this submission made before; refused if the key made another one. */
 async function repeatedRun(
   engine: Engine,
   run_id: string,
@@ -186,7 +183,6 @@ export async function createSession(
     openRun(batch, { run_id, agent_id }, { agent, input: null, ...message })
   }
   const opened = await engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
-  // A request with the same key was faster.
   const is_repeated =
     opened instanceof Fault && (await isThere(engine, session_id, { agent, config }, message.idempotency_key))
   if (!is_repeated) accepted(opened)
@@ -274,7 +270,6 @@ export function refuseMissing(what: string, input: Json | undefined): void {
     throw faults.input_missing({ what })
 }
 
-/** The input without secrets. A value that JSON cannot express is refused by name. */
 async function cleanInput({ redactor }: Engine, what: string, input: Json): Promise<Json> {
   refuseMissing(what, input)
   try {
@@ -290,7 +285,6 @@ interface Spawning {
   readonly parent_id: string | null
   readonly budget?: Budget | undefined
   readonly agent_id?: string
-  /** Why it cannot be set up; undefined if it is ready. */
   readonly problem?: string | undefined
 }
 

@@ -35,7 +35,6 @@ export function dispatchHere({ engine: engineOf, limit, drive, clock, timers }: 
     }
   }
 
-  /** What the end of a hold leaves to do, and then the next run of the agent. */
   async function follow(session_id: string, run_id: string, wasHeld: boolean) {
     const engine = engineOf()
     await obeyCancel(engine, session_id, run_id)
@@ -200,7 +199,6 @@ export function dispatchAsked(ports: DispatchPorts, assignment: Assignment, memb
     return assignment.neededIn(await recovered(session_id)).has(run_id) && drive(session_id, run_id)
   }
 
-  /** Other processes may have answered, or may be gone with a run that is asked for. */
   async function look(session_id: string) {
     const state = await recovered(session_id)
     for (const run of (await member?.abandoned()) ?? [])

@@ -3,30 +3,16 @@ import type { Engine } from '../engine.ts'
 import type { Cancel, Clock, Timers } from '../ports.ts'
 import type { Recovered } from '../recovery/recover-all.ts'
 
-/** Hands runs to workers of this process. It only wakes: the log decides whether a run may be taken. */
-interface Dispatcher {
-  /**
-   * Resolves when the run was looked at and its place is free again. One that is worked on already has a place: it is
-   * looked at once more after that, and a job that brings it again is not kept waiting: the places of all those that
-   * it waits for could be taken by itself. Refused if this process will not look at it.
-   */
-  wake(session_id: string, run_id: string): Promise<void>
-  /** A run that only waits does not count; the returned function makes it count again. */
-  lend(run_id: string): () => void
-  stop(): Promise<void>
-  idle(): Promise<void>
-}
-
 interface Entry {
   readonly session_id: string
   readonly seen: PromiseWithResolvers<void>
 }
 
-/** At most `limit` runs are worked on at once; the others wait in the order in which they were woken. */
-export function createDispatcher(
-  limit: number,
-  work: (session_id: string, run_id: string) => Promise<void>,
-): Dispatcher {
+/**
+ * Hands runs to workers of this process, at most `limit` at once; the others wait in the order in which they were woken.
+ * It only wakes: the log decides whether a run may be taken.
+ */
+export function createDispatcher(limit: number, work: (session_id: string, run_id: string) => Promise<void>) {
   const queue = new Map<string, Entry>()
   const busy = new Map<string, Entry>()
   const lent = new Map<string, number>()
@@ -59,7 +45,11 @@ export function createDispatcher(
   }
 
   return {
-    wake(session_id, run_id) {
+    /**
+     * Resolves when the run was looked at and its place is free again. One that is worked on is looked at once more
+     * after that, and its job is not kept waiting: those that it waits for may need the place of the job.
+     */
+    wake(session_id: string, run_id: string): Promise<void> {
       if (isStopping) return Promise.reject(new Error('This worker takes no more runs.'))
       const entry = queue.get(run_id) ?? { session_id, seen: Promise.withResolvers<void>() }
       queue.set(run_id, entry)
@@ -67,7 +57,8 @@ export function createDispatcher(
       else pump()
       return entry.seen.promise
     },
-    lend(run_id) {
+    /** A run that only waits does not count; the returned function makes it count again. */
+    lend(run_id: string): () => void {
       lent.set(run_id, (lent.get(run_id) ?? 0) + 1)
       busy.get(run_id)?.seen.resolve()
       pump()
@@ -78,7 +69,7 @@ export function createDispatcher(
       }
     },
     idle,
-    stop() {
+    stop(): Promise<void> {
       isStopping = true
       for (const { seen } of queue.values()) seen.reject(new Error('This worker takes no more runs.'))
       queue.clear()
@@ -110,11 +101,6 @@ export interface DispatchPorts {
   readonly drive: (session_id: string, run_id: string) => Promise<boolean>
 }
 
-interface Deadlines {
-  add(interaction_id: string, session_id: string, at: number): void
-  stop(): void
-}
-
 interface Due {
   readonly interaction_id: string
   readonly session_id: string
@@ -129,7 +115,7 @@ export function createDeadlines(
   clock: Clock,
   timers: Timers,
   fire: (interaction_id: string, session_id: string) => void,
-): Deadlines {
+) {
   const heap: Due[] = []
   let cancel: Cancel | undefined
   let armed = Number.POSITIVE_INFINITY
@@ -154,7 +140,7 @@ export function createDeadlines(
   }
 
   return {
-    add(interaction_id, session_id, at) {
+    add(interaction_id: string, session_id: string, at: number) {
       push(heap, { interaction_id, session_id, at })
       arm()
     },

@@ -35,7 +35,6 @@ function labelled(given: z.output<typeof option>) {
     : { value: given.value, label: given.label ?? given.value }
 }
 
-/** A form has fields, a display shows something, and neither has the parts of the other. */
 function partProblems({ type, fields, displays = [] }: EcsRequest): Problem[] {
   const problems: Problem[] = []
   if (type === 'form' && fields.length === 0) problems.push({ pointer: '/fields', problem: 'A form needs a field.' })
@@ -46,7 +45,6 @@ function partProblems({ type, fields, displays = [] }: EcsRequest): Problem[] {
   return problems
 }
 
-/** What makes the fields of a form impossible to answer: bounds that exclude everything, defaults that do not fit. */
 function fieldProblems(fields: readonly Field[]): Problem[] {
   const names = new Set<string>()
   return fields.flatMap((field, i) => {

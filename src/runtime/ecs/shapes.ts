@@ -25,11 +25,7 @@ const label = z.string().max(most.label)
 const text = z.string().max(most.text)
 
 /** The schema of one choice of a field. */
-export const option = z.union([
-  z.strictObject({ value: label, label: label.optional() }),
-  // Models like to write the bare words.
-  label,
-])
+export const option = z.union([z.strictObject({ value: label, label: label.optional() }), label])
 
 /** One field of a form. `min` and `max` bound a number, the length of a text, the count of options, or a date. */
 export const field = z.strictObject({

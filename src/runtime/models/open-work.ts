@@ -11,9 +11,7 @@ export type OpenInteraction = {
   readonly session_id: string
   readonly run_id: string | null
   readonly call_id: string | null
-  /** The contract that waits for the answer. */
   readonly execution_id: string | null
-  /** What asked, where no run did. */
   readonly coordination_id: string | null
   readonly goal_id: string | null
   readonly task_id: string | null
@@ -89,7 +87,6 @@ export const delegated: ReadModel<Delegated> = {
 
 type ToolCalls = {
   readonly made: number
-  /** Null where only the parent is limited. */
   readonly limit: number | null
   /** The agent, or the run, on whose budget this one draws as well. */
   readonly parent: string | null
@@ -146,7 +143,6 @@ export const budgets: ReadModel<ToolCalls> = {
   },
 }
 
-/** What begins with a limit, or under someone who has one. */
 function opened(rune: FoldableRune, look: (key: string) => Row<ToolCalls> | undefined): ToolCalls | undefined {
   const budget =
     rune.kind === 'session.created'

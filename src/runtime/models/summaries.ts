@@ -8,18 +8,15 @@ import type { Payload } from '../../runes/kinds.ts'
 /** What a list shows of a session: where it stands, what it waits for, and what it has spent. */
 export type Summary = {
   readonly title: string | null
-  /** The agent that was last given work. */
   readonly agent: string | null
   readonly state: SessionState
   readonly since: number
   readonly created_at: number
   /** When something in it last moved, was said or asked for, or was redacted. What a call does in between does not count. */
   readonly updated_at: number
-  /** The last rune that changed this row. */
   readonly event_id: number
   readonly open_runs: readonly RunAt[]
   readonly last_run: RunAt | null
-  /** What waits for someone, oldest first. */
   readonly waiting: readonly Waiting[]
   readonly used: { readonly tokens: number; readonly tool_calls: number }
   readonly budget: { readonly tokens?: number; readonly tool_calls?: number; readonly wall_time_ms?: number } | null
@@ -177,10 +174,8 @@ function titleOf(input: Payload<'run.submitted'>['input']): string | null {
   return line === '' ? null : line
 }
 
-/** What a session is listed under: its state, the status of its most urgent run, and the agent that last got work. */
 type Listing = Pick<Summary, 'state' | 'open_runs' | 'last_run' | 'agent'>
 
-/** The key of the row that is also listed by the agent. */
 const byAgent = ':agent'
 
 /** Sessions by all that a list can be narrowed by. Each has two rows, one of them for lists of one agent. */
@@ -206,7 +201,6 @@ export function sessionOfListing(key: string): string {
 
 interface Place {
   readonly state: SessionState
-  /** `none` before the first run. */
   readonly status: string
   readonly agent?: string
 }

@@ -44,7 +44,6 @@ export async function requeue(engine: Engine, lost: AbandonedRun, isAlone = engi
     return true
   })
   if (goesOn) engine.wake(session_id, run_id)
-  // No run waits any more for the tasks that it handed on.
   else await withdrawOrphans(engine, session_id)
 }
 

@@ -19,7 +19,6 @@ interface Advance {
   readonly hold: Hold
   readonly batch: Batch
   readonly underWay: readonly CallView[]
-  /** Calls whose effect begins as soon as the batch is committed. */
   readonly begin: CallView[]
   /** Calls that a dead worker began: asked about at the tool, or done again where that is harmless. */
   readonly probe: CallView[]
@@ -196,7 +195,6 @@ export function silence({ engine, run }: Hold, on_silence: 'cancel' | 'use_defau
 interface Judged {
   readonly verdict: 'run' | 'ask' | 'deny' | 'broken'
   readonly reason: string
-  /** What an approval of this call is bound to. */
   readonly digest: string
   /** It would need approval, and that was given beforehand. */
   readonly isAutoApproved: boolean
@@ -259,7 +257,6 @@ export function whyNotRepeat(hold: Hold, call: CallView): string | undefined {
   return judged.verdict === 'run' ? undefined : judged.reason
 }
 
-/** What an unanswered step comes to; undefined if its defaults are not complete. */
 function stepDefaults(call: CallView): Json | undefined {
   const read = readEcsRequest(call.arguments)
   return 'request' in read ? defaultsOf(read.request) : undefined
@@ -284,7 +281,6 @@ export function outsidePlan(allowed: readonly AllowedTool[] | null, name: string
   return problem === undefined ? undefined : `outside_plan: the plan gives this task ${name} only as far as ${problem}.`
 }
 
-/** A schema that cannot be read allows nothing. */
 function misfit(schema: Readonly<Record<string, Json>>, args: Json): string | undefined {
   const read = foreignShape(schema)
   if ('problem' in read) return `its schema can be read: ${read.problem}`

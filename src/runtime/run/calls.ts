@@ -112,7 +112,6 @@ function suspend(batch: Batch, call: CallView, reason: WaitingReason, interactio
 
 type ToolResult = Omit<Payload<'tool.result'>, 'call_id'>
 
-/** Moves the contract of a call. A move that ends its waiting names the question that it waited for. */
 function moveContract(
   batch: Batch,
   call: CallView,
@@ -280,7 +279,6 @@ export function cancelled(batch: Batch, call: CallView, reason: string, actor: A
   remember(batch, call, 'cancelled', { error: reason })
 }
 
-/** Moves the tool of a call to its end, with the one result that it gets. */
 function endTool(
   batch: Batch,
   call: CallView,

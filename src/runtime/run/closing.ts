@@ -100,7 +100,6 @@ export type Obstacle =
   | { readonly obstacle: 'at_work'; readonly worker: string | null }
   /** A worker that lost its connection might still act until then. */
   | { readonly obstacle: 'early'; readonly earliest: number }
-  /** The tool has returned since, and says that it was done. */
   | { readonly obstacle: 'done' }
 
 /**

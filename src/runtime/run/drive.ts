@@ -132,7 +132,6 @@ async function take(engine: Engine, session_id: string, run_id: string): Promise
     const run = state.runs.get(run_id)
     if (run === undefined || !mayBeTaken(state, run)) return undefined
     await proveInFlight(engine, state, run)
-    // Something may have moved while the log was read.
     if (!mayBeTaken(state, run)) return undefined
     const seen = state.event_id
     const leavePlace = takePlace(engine, state, run)

@@ -75,7 +75,6 @@ function watched(hold: Hold, call: CallView, tool: Tool) {
         })
         return false
       })
-      // The answer may have taken longer than the lease.
       if ((await begun) && lease.isValid()) return true
       end('threw')
       return false
@@ -98,7 +97,6 @@ function watched(hold: Hold, call: CallView, tool: Tool) {
   }
 }
 
-/** How long to wait before a report is recorded again, at first and at most. */
 const report_pause_ms = { first: 100, most: 5_000 }
 
 /** Tries again until it is recorded. False: this process closes, and the tool counts as at work until it ends. */

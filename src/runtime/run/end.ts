@@ -21,7 +21,6 @@ export const notBegun = { error: 'It was stopped before it began.', error_kind: 
 
 const nothingSaid: Cut = { partial: '' }
 
-/** Why a run fails. `spent`: whose budget ended it, and by what. */
 interface Failure {
   readonly error_code: string
   readonly message: string
@@ -200,7 +199,6 @@ function exhausted(hold: Hold, calls: number, more = { tokens: 0, cost_usd: 0 })
 
 const timeSince = ({ engine, run }: Hold) => Math.max(0, engine.clock.now() - run.clock_at)
 
-/** How much time is left of the budget that ends first; undefined if none counts time. */
 function timeLeft(hold: Hold): number | undefined {
   const since = timeSince(hold)
   const left = [...pursesOf(hold)].flatMap(({ budget, used }) =>

@@ -20,7 +20,6 @@ export interface Hold {
   /** Effects under way, by call. Another worker began what is not in here, if it was begun at all. */
   readonly inHand: Map<string, InHand>
   readonly unknown: Set<string>
-  /** Resolves when something was asked of the holder. */
   changed: PromiseWithResolvers<void>
   /** Stops the stream or the wait that is under way. */
   interruption: AbortController

@@ -98,7 +98,6 @@ function withUsage<A extends Answer>(said: A, output_tokens: number): A {
   return { ...said, usage: { input_tokens, output_tokens: Math.max(reported, output_tokens) } }
 }
 
-/** Whether the answer ended before its model had said all of it, maybe in the middle of a secret. */
 function isCut(said: Answer): boolean {
   if (said.kind !== 'final') return !('text' in said)
   return said.finish === 'length' || said.finish === 'content_filter'

@@ -27,9 +27,7 @@ type Calls = Extract<Answer, { kind: 'calls' }>
 
 interface Planned {
   readonly call: write.PlannedCall
-  /** It cannot be carried out, and this is what the model is told. */
   readonly problem?: string
-  /** An irreversible action whose key another contract has already. */
   readonly duplicate?: string
 }
 
@@ -124,7 +122,6 @@ async function plan(hold: Hold, received: WrittenCall, read: ReadCall, named: Na
   // Each time that a person let it be done again gave it one more key, by the one that was taken.
   let free = keyed.key
   for (let claim = await claimOn(free); claim !== undefined; claim = await claimOn(free)) {
-    // For a global key that may be another session.
     const { repeats } = claim.session_id === state.session_id ? state : await engine.sessions.load(claim.session_id)
     const again = repeats.get(free)
     if (again === undefined) return refused(planned, await alreadyThere(hold, claim))
@@ -133,7 +130,6 @@ async function plan(hold: Hold, received: WrittenCall, read: ReadCall, named: Na
   return { call: { ...planned, idempotency_key: free } }
 }
 
-/** A second call for it, with the same arguments, is the same action. */
 const isOneAction = (tool: Tool) => tool.irreversible && tool.dedupe
 
 /**

@@ -39,7 +39,6 @@ export async function proceed(hold: Hold, batch: Batch, calls: readonly CallView
   if (next.unknowable !== undefined && hold.run.cancel === null) {
     await commit(hold, batch)
     for (const call of next.probe) probe(hold, call)
-    // What is still under way comes to its end before the run fails.
     if (isUnderWay(hold)) return 'wait'
     const { action_summary } = next.unknowable
     const message = `It is unknown whether ${action_summary} happened; the question about it is in the inbox.`
@@ -171,7 +170,6 @@ function* lastOf(messages: readonly Message[]) {
   }
 }
 
-/** What needs no answer is done; the rest waits for people, and the worker is free for others. */
 async function park(
   hold: Hold,
   batch: Batch,

@@ -193,7 +193,6 @@ export async function returned(
   { keepWhole, redactor }: Pick<CarryOutPorts, 'keepWhole' | 'redactor'>,
 ): Promise<Bare<Outcome>> {
   try {
-    // A tool that returns nothing has nothing to report.
     const limited = await limitOutput(value ?? null, tool.maxOutputBytes, keepWhole, redactor)
     return 'problem' in limited ? unrecordable(tool, limited.problem) : { status: 'success', ...limited }
   } catch (error) {

@@ -8,14 +8,12 @@ import type { Tool } from './tool.ts'
 
 type Schema = Readonly<Record<string, Json>>
 
-/** A pattern, and the way from the root of a value to the texts that it binds. */
 interface Rule {
   readonly way: readonly Step[]
   readonly pattern: RE2JS
   readonly source: string
 }
 
-/** The member of that name, every item, or every member. */
 type Step = { readonly member: string } | 'items' | 'members'
 
 /**
@@ -97,7 +95,6 @@ function at(root: Json, ref: string): Json {
   return found
 }
 
-/** The schema without its patterns; each of them goes to `found`. */
 function withoutPatterns(schema: Json, way: readonly Step[] | null, found: (rule: Rule) => void): Json {
   if (schema === null || typeof schema !== 'object' || Array.isArray(schema)) return schema
   const { pattern, patternProperties, ...rest } = schema as Schema

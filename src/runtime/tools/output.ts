@@ -57,7 +57,6 @@ async function keep(text: string, media_type: Parameters<KeepWhole>[1], keepWhol
 
 const utf8 = new TextEncoder()
 
-/** As many whole characters as fit. */
 function beginningOf(text: string, bytes: number): string {
   const { read } = utf8.encodeInto(text.slice(0, Math.max(bytes, 0)), new Uint8Array(Math.max(bytes, 0)))
   return text.slice(0, read)
@@ -74,12 +73,10 @@ interface Reports {
   end(isCut?: boolean): Promise<void>
 }
 
-/** How many characters of progress are recorded for one call. */
 const most_characters = 1_000_000
 
 const limit_note = '\n[The limit of progress reports is reached; the rest is not recorded.]\n'
 
-/** So many characters are passed on in one turn of the event loop. */
 const slice = 65_536
 
 /** What a tool reports while it is at work, without secrets, within its limit, and with turns for others. */

@@ -19,7 +19,6 @@ export type Policy = z.output<typeof permissionPolicy>
 interface Verdict {
   readonly verdict: 'run' | 'ask' | 'deny'
   readonly reason: string
-  /** It needed approval, and this is who gave it beforehand. */
   readonly approved_by: string | undefined
 }
 

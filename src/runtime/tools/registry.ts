@@ -17,9 +17,7 @@ export interface Registry {
   /** What a model is told about the tools, in the order in which they were given. */
   readonly descriptions: readonly ToolDescription[]
   find(name: string): Tool | undefined
-  /** Null for an unknown tool. */
   digestOf(name: string): string | null
-  /** The known name that was most likely meant. */
   nearest(name: string): string | undefined
 }
 

@@ -8,7 +8,6 @@ import { asItIs, beginning, type Clean, isMarked, readThrown, sayValue } from '.
 interface Usage {
   readonly input_tokens: number
   readonly output_tokens: number
-  /** Where the agent has a price. */
   readonly cost_usd?: number
 }
 
@@ -32,7 +31,6 @@ export interface StreamError {
   readonly message: string
   readonly retryable: boolean
   readonly retry_after_ms?: number
-  /** What was said before the stream broke. */
   readonly partial: string
   readonly usage: Usage
 }
@@ -40,7 +38,6 @@ export interface StreamError {
 /** A call as the model wrote it. */
 export interface WrittenCall {
   readonly name: string
-  /** As the model wrote them, unchecked. */
   readonly arguments: string | Json
 }
 
@@ -54,7 +51,6 @@ interface Options {
   readonly signal: AbortSignal
   readonly onDelta: (channel: 'text' | 'reasoning', text: string) => void
   readonly onEmotion?: (emotion: Emotion) => void
-  /** The stream broke with this. */
   readonly onThrown?: (thrown: unknown) => void
   /** With these, a stream that says nothing for `silence_ms` is given up; a dead connection would hold the run forever. */
   readonly timers?: Timers
@@ -312,17 +308,14 @@ export const streamLimits = {
   /** Text and reasoning together. A control character counts as the six that JSON takes for it. */
   characters: 4_000_000,
   calls: 128,
-  /** Of a tool, as the model wrote it. */
   name: 200,
   emotions: 100,
   /** Every event counts, also one that says nothing. */
   events: 1_000_000,
-  /** What an answer may claim to have used, in and out. */
   tokens: 1_000_000_000,
 } as const
 
 /** After so many events or characters a stream lets others run: a model that never waits would hold the whole process. */
 const perBreath = { events: 32, characters: 65_536 } as const
 
-/** Resolves after whatever else the process has to do right now. */
 const breathe = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))

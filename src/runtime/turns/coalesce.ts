@@ -1,18 +1,7 @@
 import type { Cancel, Timers } from '../ports.ts'
 
-interface Pieces<C extends string> {
-  add(channel: C, text: string): void
-  /** Hands on what is held and takes nothing more. With a channel, only what is of it: the others are recorded whole. */
-  finish(only?: C): void
-}
-
-interface CoalesceLimits {
-  readonly after_ms: number
-  readonly characters: number
-}
-
 /** A record four times a second is often enough to follow, and a fast model does not cost a commit per token. */
-const usual: CoalesceLimits = { after_ms: 250, characters: 2_048 }
+const usual = { after_ms: 250, characters: 2_048 }
 
 /**
  * Gathers small pieces of text into larger ones. They are handed on when the first of them is 250 ms old, when there is
@@ -22,8 +11,12 @@ const usual: CoalesceLimits = { after_ms: 250, characters: 2_048 }
 export function coalesce<C extends string = 'text' | 'reasoning'>(
   timers: Timers,
   handOn: (channel: C, text: string, offset: number) => void,
-  limits: CoalesceLimits = usual,
-): Pieces<C> {
+  limits = usual,
+): {
+  add(channel: C, text: string): void
+  /** Takes nothing more, and hands on what is held; with a channel, only what is of it: the others are recorded whole. */
+  finish(only?: C): void
+} {
   const offsets = new Map<C, number>()
   let held = ''
   let heldChannel: C | undefined

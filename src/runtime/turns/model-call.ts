@@ -12,7 +12,6 @@ interface Parts {
   readonly messages: readonly Message[]
   readonly tools: readonly ToolDescription[]
   readonly memories: readonly string[]
-  /** The id of the model that is asked. */
   readonly model: string
 }
 
@@ -47,7 +46,6 @@ interface Call {
   readonly arguments: Json
 }
 
-/** So many rounds in a row with the same call are a loop. */
 const limit = 3
 
 /**
@@ -164,7 +162,6 @@ function checked(value: unknown, written: Json): { value: Json } | { problem: st
   return 'value' in read ? read : { problem: `The arguments cannot be recorded: ${read.problem}`, written }
 }
 
-/** So much of arguments that cannot be used is recorded. */
 const longest = 4_000
 
 function shown(text: string, clean: Clean): string {
