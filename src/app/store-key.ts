@@ -136,13 +136,13 @@ export function usualPlaceOf(store: string, secret: Secret): string {
 }
 
 /** The file with the public half of a SQLite store's key. It tells a lost key from one that was never made. */
-export function publicFileOf(store: string): string | undefined {
+function publicFileOf(store: string): string | undefined {
   const path = pathOf(store)
   return path === undefined ? undefined : `${path}.pub`
 }
 
 /** The public key in that file; undefined if the store has no such file. */
-export function notedKeyOf(store: string): string | undefined {
+function notedKeyOf(store: string): string | undefined {
   const note = publicFileOf(store)
   if (note === undefined || !existsSync(note)) return undefined
   try {

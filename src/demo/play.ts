@@ -316,7 +316,7 @@ function startChild<S>(name: string, argument: string): Child<S> {
  * What someone does who has the file and wants another past: in a copy of the database the trigger that forbids it is
  * dropped, and one text of one record is written over with another. Returns the event that was changed.
  */
-export function tamper(store: string, copy: string, from: string, to: string): number {
+function tamper(store: string, copy: string, from: string, to: string): number {
   const original = new DatabaseSync(store)
   original.prepare('VACUUM INTO ?').run(copy)
   original.close()
