@@ -3,7 +3,7 @@ import { type ConditionEngine, readCondition } from '../../coordinator/rules/eng
 import { type ExecutionIntent, executionIntent, stepOf } from '../../coordinator/schemas/intent.ts'
 import { type ExecutionGraph, executionGraph, type GraphNode } from '../../coordinator/schemas/plan.ts'
 import type { Recovers } from '../../coordinator/schemas/record.ts'
-import type { Command, RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
+import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
 import { isFault } from '../../faults/catalogue.ts'
 import { asJson, type Json } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
@@ -109,25 +109,13 @@ function evidenceOf(goal_id: string, facts: Json, memory: Json | undefined): Rea
 /** Where no project was scanned, all that is known is the goal itself. */
 function factsOf({ goal_id, goal_description }: GoalView, sha256: Engine['sha256']): Json {
   const snippet = goal_description.slice(0, 400).toWellFormed()
-  const evidence = {
-    id: 'ev1',
-    source_file: 'goal',
-    category: 'owner',
-    snippet,
-    line: 1,
-    description: 'The goal as it was set.',
-  }
+  const place = { source_file: 'goal', category: 'owner', snippet, line: 1 }
   return {
     schema_version: '1.0.0',
     project_id: goal_id,
     repo_fingerprint: sha256(goal_description),
-    languages: [],
-    manifests: [],
-    scripts: [],
-    ci: [],
-    tests: [],
-    owners: [],
-    evidence: [evidence],
+    ...{ languages: [], manifests: [], scripts: [], ci: [], tests: [], owners: [] },
+    evidence: [{ id: 'ev1', ...place, description: 'The goal as it was set.' }],
   }
 }
 
@@ -191,13 +179,12 @@ function failed(failure: Json): Judgement {
 
 /** Coordinations whose questions were withdrawn come to their end. Should the process die before, the next one sees to it. */
 export async function endPlans({ engine, plans }: Pick<Judging, 'engine' | 'plans'>, runes: readonly Rune[]) {
-  for (const { kind, coordination_id } of runes)
-    if (kind === 'interaction.withdrawn' && coordination_id !== undefined)
-      await plans
-        .rest(coordination_id)
-        .catch((error) =>
-          engine.warn('a plan could not be ended yet', { coordination_id, error: readThrown(error).message }),
-        )
+  for (const { kind, coordination_id } of runes) {
+    if (kind !== 'interaction.withdrawn' || coordination_id === undefined) continue
+    await plans.rest(coordination_id).catch((thrown) => {
+      engine.warn('a plan could not be ended yet', { coordination_id, error: readThrown(thrown).message })
+    })
+  }
 }
 
 interface Judged {
@@ -223,9 +210,8 @@ function tasksOf({ graph, registry, intent }: Judged, idOf: (key: string) => str
     const isReview = node.node_type === 'review_gate'
     const extra = isReview ? undefined : extras[key]
     const earlier = [...(before.get(node.node_id) ?? [])].flatMap((id) => byNode.get(id) ?? [])
-    const command = commands
-      .versions('command', node.command_ref ?? '')
-      .find(({ version }) => version === node.command_version) as Command | undefined
+    const versions = commands.versions('command', node.command_ref ?? '')
+    const command = versions.find(({ version }) => version === node.command_version)
     return {
       task_id: idOf(key),
       key,
@@ -239,19 +225,14 @@ function tasksOf({ graph, registry, intent }: Judged, idOf: (key: string) => str
       condition: isReview ? null : (conditions.get(node.step_ref ?? '') ?? null),
       instead_of: extra?.instead_of == null ? null : idOf(extra.instead_of),
       command_id: command?.id ?? null,
-      tools: (command?.tools ?? []).map(({ name, args_schema }) =>
-        args_schema === undefined ? { name } : { name, args_schema },
-      ),
+      tools: (command?.tools ?? []).map(({ name, args_schema }) => ({ name, ...(args_schema && { args_schema }) })),
       retries: null,
     }
   })
-  const primaries = new Map(
-    nodes.flatMap((node): [string, string][] => {
-      const { instead_of = null } = extras[node.step_ref ?? ''] ?? {}
-      return instead_of === null ? [] : [[idOf(keyOf(node)), idOf(instead_of)]]
-    }),
-  )
-  return tasks.map((task) => apart(task, primaries.get(task.task_id) ?? null, tasks))
+  return tasks.map((task, i) => {
+    const { instead_of = null } = extras[nodes[i]?.step_ref ?? ''] ?? {}
+    return apart(task, instead_of === null ? null : idOf(instead_of), tasks)
+  })
 }
 
 function keyOf(node: GraphNode): string {
@@ -288,11 +269,8 @@ function apart(task: PlannedTask, primary_id: string | null, tasks: readonly Pla
   }
   const without = (own: readonly string[], others: readonly string[]) =>
     [...new Set([...own, ...others])].filter((id) => !replaced.has(id))
-  return {
-    ...task,
-    depends_on: without(task.depends_on, primary.depends_on),
-    needs: without(task.needs, primary.needs),
-  }
+  const depends_on = without(task.depends_on, primary.depends_on)
+  return { ...task, depends_on, needs: without(task.needs, primary.needs) }
 }
 
 /** For each node the nearest ones before it that `stops` accepts. */

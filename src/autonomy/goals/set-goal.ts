@@ -2,15 +2,14 @@ import { accepted, faults, isFault } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { hashedId } from '../../kernel/digest.ts'
 import type { Json } from '../../kernel/json.ts'
-import { newSessionState } from '../../observation/fold-session.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import { subjects } from '../../runelog/models.ts'
-import { type Batch, createBatch, subject } from '../../runtime/batch.ts'
+import { type Batch, subject } from '../../runtime/batch.ts'
 import { prepareAgent, refuseStopped, spawn } from '../../runtime/commands/submit.ts'
-import { decideAndAppend } from '../../runtime/decide-and-append.ts'
 import type { Engine } from '../../runtime/engine.ts'
 import { asRecord, type RecordOf } from '../../runtime/options.ts'
 import { fieldProblems, problemSentence } from '../../runtime/shape-problems.ts'
+import { appendTo } from '../plans/receive.ts'
 import { type GoalConfig, type GoalOptions, goalIds, goalOptions } from './goal-context.ts'
 
 /** What a caller gives to set a goal. */
@@ -54,30 +53,13 @@ export async function setGoal(engine: Engine, submission: GoalSubmission): Promi
     const payload = { goal_description: goal, config: plain(config) }
     batch.on({ ...subject.goal(goal_id), about: { goal_id, agent_id } }, 'human').open(payload)
   }
-  const opened =
-    session_id === undefined
-      ? await openOwn(engine, own, write)
-      : await decideAndAppend(engine, session_id, (state) => {
-          refuseStopped(state)
-          const batch = createBatch(state, engine.clock.now())
-          write(batch, state)
-          return { batch, read: [session_id], answer: () => undefined }
-        })
+  const opened = await appendTo(engine, { session_id, own, actor: 'graph_runner', refuse: refuseStopped }, write)
   // A twin of this request may have been faster.
   const isTaken = isFault(opened, 'subject_exists', 'stale_write', 'contended')
   const twin = isTaken ? await setAgain() : undefined
   if (twin !== undefined) return twin
   accepted(opened)
   return { goal_id, session_id: session_id ?? own }
-}
-
-async function openOwn(engine: Engine, own: string, write: (batch: Batch, state: SessionState) => void) {
-  const state = newSessionState(own)
-  const batch = createBatch(state, engine.clock.now())
-  const payload = { conversation_id: own, config: {} }
-  batch.on(subject.session(own), 'graph_runner').open(payload)
-  write(batch, state)
-  return engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
 }
 
 function ready(batch: Batch, { session_id }: SessionState, root_agent_id: string) {

@@ -113,9 +113,7 @@ export function createPlans(ports: PlanPorts): Plans & { readonly autonomy: Auto
     async answer(coordination_id, given) {
       const { answer_pack, choices, ...who } = readAnswer(given)
       const recorded = await find(coordination_id)
-      const sent = recorded.asked.find(
-        ({ idempotency_key }) => idempotency_key !== null && idempotency_key === who.idempotency_key,
-      )
+      const sent = recorded.asked.find(({ idempotency_key: key }) => key !== null && key === who.idempotency_key)
       const asked = sent ?? openPack(recorded)
       if (asked === null) {
         const isAnswered = stateOf(recorded) === 'AWAITING_ANSWERS' && !recorded.asked.some(({ is_open }) => is_open)
@@ -165,9 +163,9 @@ export function createPlans(ports: PlanPorts): Plans & { readonly autonomy: Auto
       const open = stateNames(coordinationMachine).filter((state) => !isTerminal(coordinationMachine, state))
       const rows = await Promise.all(open.map((tag) => runelog.rows(coordinations, { tag })))
       for (const session_id of new Set(rows.flat().map(({ value }) => value.session_id)))
-        takeUp(session_id).catch((error) =>
-          warn('a plan could not be taken up', { session_id, error: readThrown(error).message }),
-        )
+        takeUp(session_id).catch((thrown) => {
+          warn('a plan could not be taken up', { session_id, error: readThrown(thrown).message })
+        })
     },
 
     async idle() {
@@ -214,26 +212,22 @@ function inTheMiddle(session: SessionState): string[] {
 
 function whatCameFirst(closed: { readonly state?: string; readonly by?: string }): string {
   if (closed.state === 'answered') return `another answer came first, by ${closed.by}`
-  if (closed.state === 'expired')
-    return 'its time was over, and each question got its default or, without one, blocked it'
-  return 'its questions were withdrawn'
+  return closed.state === 'expired'
+    ? 'its time was over, and each question got its default or, without one, blocked it'
+    : 'its questions were withdrawn'
 }
 
 /** Answers are refused before they are recorded: what is on record can always be taken. */
 const checkPack: Autonomy['checkPack'] = (request, reply) => {
-  const asked = (request as { question_pack?: Json }).question_pack
-  const pack = questionPack.safeParse(asked)
+  const pack = questionPack.safeParse((request as { question_pack?: Json }).question_pack)
   if (!pack.success)
     return { problems: [{ pointer: '', problem: 'The questions are redacted and cannot be answered.' }] }
   const read = readAnswers(reply, pack.data satisfies QuestionPack)
   if (read.taken) return { reply }
   return {
-    problems: read.problems.map(({ path, message }) => ({
-      pointer:
-        path === undefined || path.startsWith('(')
-          ? ''
-          : `/${path.replaceAll(/\[(\d+)\]/g, '.$1').replaceAll('.', '/')}`,
-      problem: message,
-    })),
+    problems: read.problems.map(({ path = '(', message: problem }) => {
+      const steps = path.replaceAll(/\[(\d+)\]/g, '.$1').replaceAll('.', '/')
+      return { pointer: path.startsWith('(') ? '' : `/${steps}`, problem }
+    }),
   }
 }

@@ -1,7 +1,7 @@
 import { idOf } from '../../coordinator/checksum.ts'
 import { coordinationOf, lasted } from '../../coordinator/coordinate.ts'
 import { isAtRest } from '../../coordinator/engine.ts'
-import { type FrozenFiles, freeze, type Signer } from '../../coordinator/outputs/freeze.ts'
+import { type FrozenFiles, freeze } from '../../coordinator/outputs/freeze.ts'
 import { listArtifacts } from '../../coordinator/outputs/lineage.ts'
 import type { Ports as CorePorts, Ports, Progress } from '../../coordinator/progress.ts'
 import type { FailurePack } from '../../coordinator/schemas/plan.ts'
@@ -51,7 +51,7 @@ async function goOn(ports: DrivePorts, core: CorePorts, recorded: Recorded, from
     if (ports.isStopping() || engine.isStopping()) return 'stopped'
     const next = nextMove(progress, core)
     if (next.entries.length === progress.entries.length) return 'rests'
-    const files = isTerminal(coordinationMachine, next.state) ? await freezeAll(ports, core, next) : []
+    const files = isTerminal(coordinationMachine, next.state) ? await keepFrozen(ports, core, next) : []
     const at = await record(engine, recorded, next, { since, files })
     if (at === null) return 'overtaken'
     progress = next
@@ -81,11 +81,6 @@ export function whyMoot({ session_id, subjects, goals }: SessionState, goal_id: 
   const goal = goals.get(goal_id ?? '')
   const isOver = goal !== undefined && goalMachine.states[goal.state].terminal === true
   return isOver ? 'The goal it was asked for is over.' : undefined
-}
-
-async function freezeAll(ports: DrivePorts, core: CorePorts, progress: Progress) {
-  const key = await ports.signing?.()
-  return keepFrozen(progress, core, ports.blobs, key?.signer)
 }
 
 /** When the move was recorded; null if someone else recorded it first. How long a state lasted counts from `since`. */
@@ -212,19 +207,12 @@ export function documentsOf(progress: Progress, ports: Ports): PlanDocuments {
   return { ...Object.fromEntries(made), run_tape: asJson(tape), lineage: asJson(lineage) }
 }
 
-/** Keeps everything that an ended coordination leaves behind. It is safe before the rune that names it is written. */
-async function keepFrozen(
-  progress: Progress,
-  ports: Ports,
-  blobs: Blobs,
-  signer: Signer | undefined,
-): Promise<readonly PlanFile[]> {
-  const files = freeze(coordinationOf(progress, ports), progress.input, ports, signer)
-  return Promise.all(
-    Object.keys(files)
-      .sort()
-      .map(async (name) => ({ name, ref: await blobs.keep(files[name] ?? '') })),
-  )
+/** Stores everything that an ended coordination leaves behind, before the rune that names it is written. */
+async function keepFrozen({ blobs, signing }: DrivePorts, core: CorePorts, progress: Progress): Promise<PlanFile[]> {
+  const key = await signing?.()
+  const files = freeze(coordinationOf(progress, core), progress.input, core, key?.signer)
+  const names = Object.keys(files).sort()
+  return Promise.all(names.map(async (name) => ({ name, ref: await blobs.keep(files[name] ?? '') })))
 }
 
 /** The frozen files by name. Refused if a text is no longer stored. */

@@ -2,7 +2,7 @@ import { pick, plainJson, readArgument, readSnapshot } from '../../coordinator/a
 import { checksumOf, isRecord, sealIntent } from '../../coordinator/checksum.ts'
 import { begin } from '../../coordinator/engine.ts'
 import type { SignatureCheck, Signer } from '../../coordinator/outputs/freeze.ts'
-import type { CoordinationInput, Ports as CorePorts, Ports } from '../../coordinator/progress.ts'
+import type { CoordinationInput, Ports } from '../../coordinator/progress.ts'
 import type { RuleEngine } from '../../coordinator/rules/engine.ts'
 import { recovers as recoversShape } from '../../coordinator/schemas/record.ts'
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
@@ -10,10 +10,12 @@ import { accepted, faults, isFault } from '../../faults/catalogue.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { asJson, type Json } from '../../kernel/json.ts'
 import { newSessionState } from '../../observation/fold-session.ts'
+import type { SessionState } from '../../observation/session-state.ts'
 import { subjects } from '../../runelog/models.ts'
 import { readWhole } from '../../runelog/queries.ts'
 import type { Redactor } from '../../runelog/redactor.ts'
 import type { Payload } from '../../runes/kinds.ts'
+import type { Actor } from '../../runes/rune.ts'
 import { type Batch, createBatch, subject } from '../../runtime/batch.ts'
 import { refuseOver } from '../../runtime/commands/submit.ts'
 import { decideAndAppend } from '../../runtime/decide-and-append.ts'
@@ -24,7 +26,7 @@ import type { PlanSubmission } from './plans.ts'
 import { inputOf, readBack, recordedIn } from './recorded.ts'
 
 /** Records that an intent was taken in. Nothing of it has been looked at when the promise resolves. */
-export async function receive(ports: PlanPorts, core: CorePorts, submission: PlanSubmission): Promise<string> {
+export async function receive(ports: PlanPorts, core: Ports, submission: PlanSubmission): Promise<string> {
   const engine = ports.engine()
   const given = givenIn(submission, core)
   const names = ['sessionId', 'goalId', 'coordinationId', 'answerTimeoutMs'] as const
@@ -36,31 +38,46 @@ export async function receive(ports: PlanPorts, core: CorePorts, submission: Pla
   const coordination_id = named ?? engine.ids.next('coord')
 
   const about = { coordination_id, ...(goal_id === undefined ? {} : { goal_id }) }
-  const open = (batch: Batch) =>
+  const into = {
+    session_id,
+    own: session_id ?? engine.ids.next('ses'),
+    actor: 'coordinator',
+    refuse: refuseOver,
+  } as const
+  const opened = await appendTo(engine, into, (batch) => {
     batch.on({ machine: 'coordination', id: coordination_id, about }, 'coordinator').open(payload)
-  const opened =
-    session_id === undefined
-      ? await openAlone(engine, open)
-      : await decideAndAppend(engine, session_id, (state) => {
-          refuseOver(state)
-          const batch = createBatch(state, engine.clock.now())
-          open(batch)
-          return { batch, read: [session_id], answer: () => undefined }
-        })
+  })
   // A twin of this request may have been faster.
   const isTwin = isFault(opened, 'subject_exists', 'stale_write', 'contended') && (await isSentAgain())
   if (!isTwin) accepted(opened)
   return coordination_id
 }
 
-/** A plan that stands alone has a session without agents; one that is given a task later gets them then. */
-async function openAlone(engine: Engine, open: (batch: Batch) => void) {
-  const session_id = engine.ids.next('ses')
-  const state = newSessionState(session_id)
+interface Place {
+  /** A session that exists. Without it, `own` is opened; it gets agents when it is given a task. */
+  readonly session_id: string | undefined
+  readonly own: string
+  readonly actor: Actor
+  readonly refuse: (state: SessionState) => void
+}
+
+/** Appends to a session that exists, or to a new one. */
+export function appendTo(
+  engine: Engine,
+  { session_id, own, actor, refuse }: Place,
+  write: (batch: Batch, state: SessionState) => void,
+) {
+  if (session_id !== undefined)
+    return decideAndAppend(engine, session_id, (state) => {
+      refuse(state)
+      const batch = createBatch(state, engine.clock.now())
+      write(batch, state)
+      return { batch, read: [session_id], answer: () => undefined }
+    })
+  const state = newSessionState(own)
   const batch = createBatch(state, engine.clock.now())
-  const payload = { conversation_id: session_id, config: {} }
-  batch.on(subject.session(session_id), 'coordinator').open(payload)
-  open(batch)
+  batch.on(subject.session(own), actor).open({ conversation_id: own, config: {} })
+  write(batch, state)
   return engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
 }
 

@@ -64,14 +64,10 @@ export function recordedIn(runes: readonly Rune[], coordination_id: string): Rec
         rounds.push({ answer_pack: rune.payload.reply })
         break
       case 'interaction.expired':
-        if (pack === undefined) break
-        asked.set(pack.interaction_id, { ...pack, is_open: false })
-        rounds.push({ timed_out: true })
-        break
       case 'interaction.withdrawn':
         if (pack === undefined) break
         asked.set(pack.interaction_id, { ...pack, is_open: false })
-        rounds.push({ withdrawn: true })
+        rounds.push(rune.kind === 'interaction.expired' ? { timed_out: true } : { withdrawn: true })
     }
   }
   return received && { coordination_id, received, moves, rounds, asked: [...asked.values()], files }
@@ -194,12 +190,6 @@ function madeBy({ from_state, to_state, trigger, guards_evaluated, outputs_produ
   return { from: from_state, to: to_state, trigger, guards: guards_evaluated, outputs: outputs_produced }
 }
 
-function recordedBy({ from, to, trigger, payload }: Rune<'coordination.moved'>): Json {
-  return {
-    from: from ?? null,
-    to: to ?? null,
-    trigger: trigger ?? null,
-    guards: payload.guards,
-    outputs: payload.outputs,
-  }
+function recordedBy({ from, to, trigger, payload: { guards, outputs } }: Rune<'coordination.moved'>): Json {
+  return { from: from ?? null, to: to ?? null, trigger: trigger ?? null, guards, outputs }
 }
