@@ -13,6 +13,7 @@ import {
   type Progress,
   type Refused,
 } from './progress.ts'
+import type { FailurePack } from './schemas/plan.ts'
 import type { QuestionPack } from './schemas/questions.ts'
 import {
   type AuditEntry,
@@ -71,31 +72,24 @@ function tapeOf(
 ): RunTape {
   const id = isRecord(input.intent) ? input.intent.id : undefined
   const failure = artifacts.failure_pack
+  const digest = machineDigest(coordinationMachine, sha256)
   return {
     run_id,
     schema_version: '0.9.2',
     intent_id: typeof id === 'string' ? id : null,
     coordinator_version: coordinatorVersion,
-    machine: {
-      name: 'coordination',
-      version: coordinationMachine.version,
-      digest: machineDigest(coordinationMachine, sha256),
-    },
+    machine: { name: 'coordination', version: coordinationMachine.version, digest },
     state,
     is_closed: isTerminal(coordinationMachine, state),
     entries: [...entries],
     decisions: [...decisions],
     rule_evaluations: [...evaluations],
-    failure_info:
-      failure === undefined
-        ? null
-        : {
-            failure_type: failure.failure_type,
-            cause: failure.cause,
-            failure_message: failure.message,
-            failed_at_state: failure.failed_at_state as RunTape['state'],
-          },
+    failure_info: failure === undefined ? null : failureInfo(failure),
   }
+}
+
+function failureInfo({ failure_type, cause, message, failed_at_state }: FailurePack): RunTape['failure_info'] {
+  return { failure_type, cause, failure_message: message, failed_at_state: failed_at_state as RunTape['state'] }
 }
 
 interface TimedEntry extends TapeEntry {

@@ -36,9 +36,7 @@ export function buildGraph(shape: Shape, given: Given, stage: ExecutionGraph['st
   const gates = gatesByPhase(phases, shape, given.intent.risk.requires_review)
   const exits = new Map<string, readonly string[]>()
   for (const phase of phases) {
-    const steps = shape.placed.filter(
-      ({ step }) => step.phase === phase.phase && step.workflow_id === phase.workflow_id,
-    )
+    const steps = shape.placed.filter((placed) => isIn(phase, placed))
     add(drawing, phaseNode(phase), phase.agent_id)
     let entry = phase.node_id
     for (const category of gates.before.get(phase.node_id) ?? []) {
@@ -64,16 +62,12 @@ export function buildGraph(shape: Shape, given: Given, stage: ExecutionGraph['st
       ends = [gate.node_id]
     }
 
-  const swimlanes = given.intent.selected_agents.map(({ agent_id, role }) => ({
-    swimlane_id: `lane_${agent_id}`,
-    agent_id,
-    role,
-    node_refs: lanes.get(agent_id) ?? [],
-  }))
-  const edges = [...drawing.edges.values()].map((edge, i) => ({
-    edge_id: `edge_${String(i + 1).padStart(4, '0')}`,
-    ...edge,
-  }))
+  const swimlanes = given.intent.selected_agents.map(({ agent_id, role }) => {
+    return { swimlane_id: `lane_${agent_id}`, agent_id, role, node_refs: lanes.get(agent_id) ?? [] }
+  })
+  const edges = [...drawing.edges.values()].map((edge, i) => {
+    return { edge_id: `edge_${String(i + 1).padStart(4, '0')}`, ...edge }
+  })
   const drawn = { nodes: drawing.nodes, edges, swimlanes }
   const checksum = graphChecksum(drawn, sha256)
   return {
@@ -99,11 +93,12 @@ export function graphChecksum(
 /** Returns the nodes that have to be done before the next phase begins. */
 function drawSteps(drawing: Drawing, steps: readonly PlacedStep[], phase: PlannedPhase, entry: string) {
   const here = new Map(steps.map((placed) => [placed.step.step_id, nodeIds(placed).action]))
+  const actions = new Map(drawing.shape.placed.map((placed) => [placed.step.step_id, nodeIds(placed).action]))
   const followed = new Set<string>()
   const starts: string[] = []
   steps.forEach((placed, i) => {
     const { decision, action } = drawStep(drawing, placed)
-    const before = placed.depends_on.flatMap((id) => nodeOfStep(id, drawing.shape))
+    const before = placed.depends_on.flatMap((id) => actions.get(id) ?? [])
     const previous = steps[i - 1]
     if (before.length === 0 && previous !== undefined && !phase.parallel) before.push(nodeIds(previous).action)
     for (const node of before) link(drawing, node, decision)
@@ -137,10 +132,7 @@ function drawQuestions(drawing: Drawing) {
   for (const question of shape.open) {
     const node = questionNode(question)
     const affected = shape.placed.filter(({ step }) => question.impact.affected_steps.includes(step.step_id))
-    const phase =
-      phases.find((one) =>
-        affected.some(({ step }) => step.phase === one.phase && step.workflow_id === one.workflow_id),
-      ) ?? phases[0]
+    const phase = phases.find((one) => affected.some((placed) => isIn(one, placed))) ?? phases[0]
     if (phase === undefined) continue
     add(drawing, node, phase.agent_id)
     link(drawing, phase.node_id, node.node_id)
@@ -153,18 +145,15 @@ function gatesByPhase(phases: readonly PlannedPhase[], { placed }: Shape, catego
   const before = new Map<string, ReviewCategory[]>()
   const atEnd: ReviewCategory[] = []
   for (const category of [...new Set(categories)].sort()) {
-    const phase = phases.find(({ phase, workflow_id }) =>
-      placed.some((one) => one.step.phase === phase && one.step.workflow_id === workflow_id && concerns(category, one)),
-    )
+    const phase = phases.find((phase) => placed.some((one) => isIn(phase, one) && concerns(category, one)))
     if (phase === undefined) atEnd.push(category)
     else before.set(phase.node_id, [...(before.get(phase.node_id) ?? []), category])
   }
   return { before, atEnd }
 }
 
-function nodeOfStep(step_id: string, { placed }: Shape): string[] {
-  const found = placed.find(({ step }) => step.step_id === step_id)
-  return found === undefined ? [] : [nodeIds(found).action]
+function isIn({ phase, workflow_id }: PlannedPhase, { step }: PlacedStep): boolean {
+  return step.phase === phase && step.workflow_id === workflow_id
 }
 
 /** A step keeps its node ids from draft to final: they carry its number in the intent. */
@@ -259,14 +248,9 @@ function phasesOf({ intent, index }: Given): readonly PlannedPhase[] {
     const nodeOf = (phase: PhaseName) => `node_phase_${pad(first + chosen.findIndex((one) => one.phase === phase) + 1)}`
     const ofThis: PlannedPhase[] = chosen.map(({ phase, role, parallel }) => {
       const before = selectedBefore(workflow, phase, phases)
-      return {
-        node_id: nodeOf(phase),
-        workflow_id,
-        phase,
-        agent_id: agentOf({}, role, intent).agent_id,
-        parallel,
-        after: before.length > 0 ? before.map(nodeOf) : earlier,
-      }
+      const { agent_id } = agentOf({}, role, intent)
+      const after = before.length > 0 ? before.map(nodeOf) : earlier
+      return { node_id: nodeOf(phase), workflow_id, phase, agent_id, parallel, after }
     })
     planned.push(...ofThis)
     const followed = new Set(ofThis.flatMap(({ after }) => after))

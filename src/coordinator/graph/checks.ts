@@ -5,7 +5,7 @@ import type { ExecutionGraph, GraphNode } from '../schemas/plan.ts'
 
 /** One cycle, in order, each node once; empty for a graph that has none. */
 export function cycleIn({ nodes, edges }: Pick<ExecutionGraph, 'nodes' | 'edges'>): readonly string[] {
-  const next = successors(edges)
+  const next = Map.groupBy(edges, ({ from_node }) => from_node)
   const done = new Set<string>()
   for (const { node_id } of nodes) {
     const path: string[] = []
@@ -23,7 +23,7 @@ export function cycleIn({ nodes, edges }: Pick<ExecutionGraph, 'nodes' | 'edges'
       onPath.add(top.node)
       path.push(top.node)
       stack.push({ node: top.node, leaving: true })
-      for (const after of next.get(top.node) ?? []) stack.push({ node: after, leaving: false })
+      for (const { to_node: node } of next.get(top.node) ?? []) stack.push({ node, leaving: false })
     }
   }
   return []
@@ -32,37 +32,30 @@ export function cycleIn({ nodes, edges }: Pick<ExecutionGraph, 'nodes' | 'edges'
 /** Nodes that cannot be reached from a phase that nothing precedes. */
 export function unreachableNodes({ nodes, edges }: Pick<ExecutionGraph, 'nodes' | 'edges'>): readonly string[] {
   const preceded = new Set(edges.map(({ to_node }) => to_node))
-  const next = successors(edges)
+  const next = Map.groupBy(edges, ({ from_node }) => from_node)
   const reached = new Set<string>()
-  const queue = nodes
-    .filter(({ node_id, node_type }) => node_type === 'phase' && !preceded.has(node_id))
-    .map(({ node_id }) => node_id)
+  const queue = nodes.filter(({ node_id, node_type }) => node_type === 'phase' && !preceded.has(node_id)).map(nameOf)
   for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
     if (reached.has(node)) continue
     reached.add(node)
-    queue.push(...(next.get(node) ?? []))
+    for (const { to_node } of next.get(node) ?? []) queue.push(to_node)
   }
-  return nodes.map(({ node_id }) => node_id).filter((id) => !reached.has(id))
+  return nodes.map(nameOf).filter((id) => !reached.has(id))
 }
 
 /** Edges that lead from or to a node that is not there. */
 export function danglingEdges({ nodes, edges }: Pick<ExecutionGraph, 'nodes' | 'edges'>): readonly string[] {
   const known = new Set(nodes.map(({ node_id }) => node_id))
-  return edges
-    .filter(({ from_node, to_node }) => !known.has(from_node) || !known.has(to_node))
-    .map(({ edge_id }) => edge_id)
+  const dangling = edges.filter(({ from_node, to_node }) => !known.has(from_node) || !known.has(to_node))
+  return dangling.map(({ edge_id }) => edge_id)
 }
 
 /** Selected phases without a node. */
 export function unmappedPhases({ nodes }: ExecutionGraph, intent: ExecutionIntent): readonly string[] {
-  return intent.selected_workflows.flatMap(({ workflow_id, phases }) =>
-    phases
-      .filter(
-        (phase) =>
-          !nodes.some((n) => n.node_type === 'phase' && n.workflow_ref === workflow_id && n.phase_ref === phase),
-      )
-      .map((phase) => `${phase} of ${workflow_id}`),
-  )
+  const drawn = nodes.filter(({ node_type }) => node_type === 'phase').map((n) => `${n.phase_ref} of ${n.workflow_ref}`)
+  return intent.selected_workflows
+    .flatMap(({ workflow_id, phases }) => phases.map((phase) => `${phase} of ${workflow_id}`))
+    .filter((phase) => !drawn.includes(phase))
 }
 
 /** Phases in which nothing is done: no step was planned there, or every one was taken out. No figure counts them. */
@@ -80,9 +73,8 @@ export function lostSteps({ nodes, dropped_steps }: ExecutionGraph, steps: reado
 
 /** Selected agents without a lane. */
 export function agentsWithoutLane({ swimlanes }: ExecutionGraph, intent: ExecutionIntent): readonly string[] {
-  return intent.selected_agents
-    .map(({ agent_id }) => agent_id)
-    .filter((id) => !swimlanes.some((lane) => lane.agent_id === id))
+  const ids = intent.selected_agents.map(({ agent_id }) => agent_id)
+  return ids.filter((id) => !swimlanes.some((lane) => lane.agent_id === id))
 }
 
 /** Actions without evidence. */
@@ -105,9 +97,7 @@ const required: { readonly [T in GraphNode['node_type']]: readonly (keyof GraphN
 
 /** Nodes that lack a field that their type requires. */
 export function incompleteNodes({ nodes }: ExecutionGraph): readonly string[] {
-  return nodes
-    .filter((node) => required[node.node_type].some((field) => node[field] === undefined || isEmpty(node[field])))
-    .map(nameOf)
+  return nodes.filter((node) => required[node.node_type].some((field) => isMissing(node[field]))).map(nameOf)
 }
 
 /** Nodes that are in no lane, or in more than one. */
@@ -117,18 +107,8 @@ export function nodesNotInOneLane({ nodes, swimlanes }: ExecutionGraph): readonl
   return nodes.map(({ node_id }) => node_id).filter((id) => lanes.get(id) !== 1)
 }
 
-function isEmpty(value: GraphNode[keyof GraphNode]): boolean {
-  return Array.isArray(value) && value.length === 0
-}
-
-function successors(edges: ExecutionGraph['edges']): ReadonlyMap<string, readonly string[]> {
-  const next = new Map<string, string[]>()
-  for (const { from_node, to_node } of edges) {
-    const known = next.get(from_node)
-    if (known === undefined) next.set(from_node, [to_node])
-    else known.push(to_node)
-  }
-  return next
+function isMissing(value: GraphNode[keyof GraphNode]): boolean {
+  return value === undefined || (Array.isArray(value) && value.length === 0)
 }
 
 function nameOf({ node_id }: GraphNode): string {

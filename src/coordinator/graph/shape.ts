@@ -39,7 +39,7 @@ export function shapeOf(
     .map((step) => {
       const decision = byStep.get(step.step_id)
       if (decision === undefined) throw new Error(`${step.step_id} was never judged.`)
-      const depends_on = step.planned.depends_on ?? []
+      const { depends_on = [] } = step.planned
       return {
         step,
         decision,
@@ -102,17 +102,15 @@ function isFree({ answer_type }: Settled): boolean {
 
 function appliedAnswer(settled: Settled): ExecutionGraph['applied_answers'][number] {
   const { drop_steps = [], review_steps = [], set_risk = {} } = effectOf(settled)
+  const { question, ...answer } = settled
+  const reviewed = [...review_steps, ...(isFree(settled) ? question.impact.affected_steps : [])]
   return {
-    question_id: settled.question.question_id,
-    key: settled.question.key,
-    answer_type: settled.answer_type,
-    value: settled.value,
-    provided_by: settled.provided_by,
+    question_id: question.question_id,
+    key: question.key,
+    ...answer,
     changed: [
       ...drop_steps.map((step) => `${step} is left out`),
-      ...[...review_steps, ...(isFree(settled) ? settled.question.impact.affected_steps : [])].map(
-        (step) => `${step} is reviewed first`,
-      ),
+      ...reviewed.map((step) => `${step} is reviewed first`),
       ...Object.entries(set_risk)
         .sort(([a], [b]) => (a < b ? -1 : 1))
         .map(([step, level]) => `${step} is of ${level} risk`),

@@ -187,14 +187,9 @@ export function journalOf({ run_id, entries }: Pick<RunTape, 'run_id' | 'entries
   return {
     schema_version: '1.0.0',
     coordinator_run_id: run_id,
-    entries: timedTape(entries, times).map(({ sequence, from_state, to_state, trigger, at, duration_ms }) => ({
-      sequence,
-      from_state,
-      to_state,
-      trigger,
-      at,
-      duration_ms,
-    })),
+    entries: timedTape(entries, times).map(({ sequence, from_state, to_state, trigger, at, duration_ms }) => {
+      return { sequence, from_state, to_state, trigger, at, duration_ms }
+    }),
   }
 }
 

@@ -39,13 +39,10 @@ export function readAnswers(raw: Json, asked: QuestionPack): ReadAnswers {
 }
 
 /** What stands when time has run out: each question's default, or nothing where the default is to block. */
-export function defaultAnswers(asked: QuestionPack): {
-  answers: readonly AcceptedAnswer[]
-  blocked: readonly Question[]
-} {
+export function defaultAnswers({ questions }: QuestionPack) {
   return {
-    answers: asked.questions.flatMap((question) => fallbackOf(question) ?? []),
-    blocked: asked.questions.filter((question) => fallbackOf(question) === null),
+    answers: questions.flatMap((question) => fallbackOf(question) ?? []),
+    blocked: questions.filter((question) => fallbackOf(question) === null),
   }
 }
 
@@ -54,25 +51,19 @@ function readOne(question: Question, pack: AnswerPack): { answer: AcceptedAnswer
   const values = suggested_answers.map(({ value }) => value)
   const wrong = (code: string, message: string) => ({ problem: { code, message, refs: [question_id] } })
   const given = pack.answers.find((answer) => answer.question_id === question_id)
+  const [name, takes] = [`${question_id} (${key})`, values.join(', ')]
   if (given === undefined && question.blocking_level === 'critical')
-    return wrong(
-      'critical_question_unanswered',
-      `The critical question ${question_id} (${key}) has no answer; it takes ${values.join(', ')}.`,
-    )
+    return wrong('critical_question_unanswered', `The critical question ${name} has no answer; it takes ${takes}.`)
   if (given === undefined || given.answer_type === 'fallback') {
-    const fallback = fallbackOf(question)
-    return fallback === null
-      ? wrong(
-          'question_without_fallback',
-          `${question_id} (${key}) has no default to fall back to; answer it with ${values.join(', ')}.`,
-        )
-      : { answer: fallback }
+    const answer = fallbackOf(question)
+    if (answer !== null) return { answer }
+    return wrong('question_without_fallback', `${name} has no default to fall back to; answer it with ${takes}.`)
   }
   const { answer_type, value } = saidIn(given, question)
   if (value.length > longest)
-    return wrong('answer_too_long', `${question_id} (${key}) takes at most ${longest} characters, not ${value.length}.`)
+    return wrong('answer_too_long', `${name} takes at most ${longest} characters, not ${value.length}.`)
   if (answer_type === 'choice' && !values.includes(value))
-    return wrong('answer_unknown', `${question_id} (${key}) takes ${values.join(', ')}, not ${value || 'nothing'}.`)
+    return wrong('answer_unknown', `${name} takes ${takes}, not ${value || 'nothing'}.`)
   return { answer: { question_id, key, answer_type, value, provided_by: given.provided_by } }
 }
 
@@ -83,15 +74,12 @@ function saidIn(given: Exclude<Answer, { answer_type: 'fallback' }>, { suggested
   if (given.answer_type === 'choice') return { answer_type: 'choice' as const, value: given.value ?? '' }
   const { answer_type } = given
   const said = answer_type === 'text' ? given.answer_text : given.answer_data
-  const meant = suggested_answers.find(
-    ({ value, answer_text }) => typeof said === 'string' && (alike(said, value) || alike(said, answer_text)),
+  const form = typeof said === 'string' ? looksLike(said) : null
+  const meant = suggested_answers.find(({ value, answer_text }) =>
+    [value, answer_text].some((text) => looksLike(text) === form),
   )
   if (meant !== undefined) return { answer_type: 'choice' as const, value: meant.value }
   return { answer_type, value: answer_type === 'text' ? String(said) : canonicalJson(said) }
-}
-
-function alike(a: string, b: string): boolean {
-  return looksLike(a) === looksLike(b)
 }
 
 function fallbackOf({ question_id, key, default_strategy }: Question): AcceptedAnswer | null {
@@ -129,12 +117,9 @@ function unaskedIn(ids: readonly unknown[], { questions }: QuestionPack): { at: 
 function strayAnswers(pack: AnswerPack, asked: QuestionPack): Problem[] {
   const ids = pack.answers.map(({ question_id }) => question_id)
   const problems: Problem[] = []
+  const stale = `The answers are for ${pack.question_pack_id}; what is asked now is ${asked.pack_id}.`
   if (pack.question_pack_id !== asked.pack_id)
-    problems.push({
-      code: 'answer_pack_stale',
-      message: `The answers are for ${pack.question_pack_id}; what is asked now is ${asked.pack_id}.`,
-      path: 'question_pack_id',
-    })
+    problems.push({ code: 'answer_pack_stale', message: stale, path: 'question_pack_id' })
   problems.push(...unaskedIn(ids, asked).map(({ problem }) => problem))
   ids.forEach((id, i) => {
     if (ids.indexOf(id) < i)

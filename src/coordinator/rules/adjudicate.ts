@@ -41,10 +41,8 @@ export function adjudicate({ steps, settled, round }: Adjudged, given: Given, { 
       policy_set_digest: sets.digest,
       input_digest,
     }
-    const decision: RuleDecision = {
-      ...base,
-      ...conclude(matchedRules(answer, byId), answer.errors, riskOf(step, settled)),
-    }
+    const concluded = conclude(matchedRules(answer, byId), answer.errors, riskOf(step, settled))
+    const decision: RuleDecision = { ...base, ...concluded }
     return { decision, evaluation: evaluationOf(decision, answer, { sets, round }, sha256) }
   })
   return { decisions: judged.map(({ decision }) => decision), evaluations: judged.map(({ evaluation }) => evaluation) }
@@ -64,20 +62,19 @@ export function conclude(matched: readonly MatchedRule[], errors: RuleAnswer['er
     : [...errors]
   const strongest = verdicts.find((verdict) => matched.some((rule) => rule.verdict === verdict)) ?? null
   const decision = undecidable_because.length > 0 ? null : strongest
-  const blocking = (verdict: Verdict) => matched.filter((rule) => rule.verdict === verdict && rule.severity === 'block')
-  const [allowed_by, denied_by] = [blocking('allow').map(idOfRule), blocking('deny').map(idOfRule)]
+  const blocking = (verdict: Verdict) =>
+    matched.flatMap((rule) => (rule.verdict === verdict && rule.severity === 'block' ? [rule.rule_id] : []))
+  const [allowed_by, denied_by] = [blocking('allow'), blocking('deny')]
   const grave = risk_level === 'high' || risk_level === 'critical'
+  const problems = undecidable_because.map(({ rule_id, message }) => {
+    return rule_id === null ? message : `${rule_id}: ${message}`
+  })
   const speaking = matched.filter((rule) => rule.verdict === decision)
   return {
     decision,
     is_hard_deny: decision === 'deny' && (denied_by.length > 0 || grave),
     risk_level,
-    reason:
-      decision === null
-        ? undecidable_because
-            .map(({ rule_id, message }) => (rule_id === null ? message : `${rule_id}: ${message}`))
-            .join(' ')
-        : speaking.map(({ rule_id, reason }) => `${rule_id}: ${reason}`).join(' '),
+    reason: (decision === null ? problems : speaking.map(({ rule_id, reason }) => `${rule_id}: ${reason}`)).join(' '),
     matched_rules: [...matched],
     undecidable_because,
     conflict: allowed_by.length > 0 && denied_by.length > 0 ? { allowed_by, denied_by } : null,
@@ -87,11 +84,8 @@ export function conclude(matched: readonly MatchedRule[], errors: RuleAnswer['er
 function ruleSets(rules: readonly Rule[], sha256: Sha256): RuleSets {
   const policies: Record<Verdict, Record<string, string>> = { deny: {}, require_review: {}, warn: {}, allow: {} }
   for (const rule of rules) policies[rule.verdict][rule.id] = rule.policy
-  const digest = checksumOf(
-    rules.map(({ id, version, checksum }) => ({ id, version, checksum })),
-    sha256,
-  )
-  return { digest, policies }
+  const names = rules.map(({ id, version, checksum }) => ({ id, version, checksum }))
+  return { digest: checksumOf(names, sha256), policies }
 }
 
 function matchedRules({ matched }: RuleAnswer, byId: ReadonlyMap<string, Rule>): MatchedRule[] {
@@ -110,10 +104,9 @@ function evaluationOf(
   { sets, round }: { readonly sets: RuleSets; readonly round: number },
   sha256: Sha256,
 ): RuleEvaluation {
-  const set = (verdict: Verdict) => ({
-    considered: Object.keys(sets.policies[verdict]).length,
-    matched: [...matched[verdict]],
-  })
+  const set = (verdict: Verdict) => {
+    return { considered: Object.keys(sets.policies[verdict]).length, matched: [...matched[verdict]] }
+  }
   return {
     evaluation_id: idOf('eval', [step_id, round, input_digest, sets.digest], sha256),
     round,
@@ -122,10 +115,6 @@ function evaluationOf(
     sets: { deny: set('deny'), require_review: set('require_review'), warn: set('warn'), allow: set('allow') },
     input_digest,
   }
-}
-
-function idOfRule({ rule_id }: MatchedRule): string {
-  return rule_id
 }
 
 /** An answer that shapes the plan, with the question it settles. */

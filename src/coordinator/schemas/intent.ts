@@ -143,24 +143,18 @@ export const executionIntent = z
     const say = (path: (string | number)[], message: string) => issues.addIssue({ code: 'custom', path, message })
 
     steps.forEach((step, i) => {
-      if (steps.indexOf(step) < i)
-        say(
-          ['planned_commands', i],
-          `repeats the step ${step} of [${steps.indexOf(step)}]; give it a step_id of its own`,
-        )
+      const first = steps.indexOf(step)
+      if (first < i)
+        say(['planned_commands', i], `repeats the step ${step} of [${first}]; give it a step_id of its own`)
     })
-    intent.planned_commands.forEach((command, i) => {
-      for (const before of command.depends_on ?? [])
-        if (!steps.includes(before)) say(['planned_commands', i, 'depends_on'], `there is no step ${before}`)
-      if (command.agent_id !== undefined && !agents.includes(command.agent_id))
-        say(['planned_commands', i, 'agent_id'], `${command.agent_id} is not a selected agent`)
-      if (command.workflow_id !== undefined && !workflows.includes(command.workflow_id))
-        say(['planned_commands', i, 'workflow_id'], `${command.workflow_id} is not a selected workflow`)
-      if (
-        command.phase !== undefined &&
-        !intent.selected_workflows.some((w) => w.phases.includes(command.phase ?? 'setup'))
-      )
-        say(['planned_commands', i, 'phase'], `no selected workflow has the phase ${command.phase}`)
+    const phases = intent.selected_workflows.flatMap((workflow) => workflow.phases)
+    intent.planned_commands.forEach(({ depends_on = [], agent_id, workflow_id, phase }, i) => {
+      const at = (field: string, message: string) => say(['planned_commands', i, field], message)
+      for (const before of depends_on) if (!steps.includes(before)) at('depends_on', `there is no step ${before}`)
+      if (agent_id !== undefined && !agents.includes(agent_id)) at('agent_id', `${agent_id} is not a selected agent`)
+      if (workflow_id !== undefined && !workflows.includes(workflow_id))
+        at('workflow_id', `${workflow_id} is not a selected workflow`)
+      if (phase !== undefined && !phases.includes(phase)) at('phase', `no selected workflow has the phase ${phase}`)
     })
     intent.open_questions?.forEach((question, i) => {
       for (const step of question.affects_steps ?? [])
@@ -174,10 +168,7 @@ export const executionIntent = z
       })
     })
     for (const { at, problem } of keyProblems(intent.open_questions ?? [])) say(['open_questions', at, 'key'], problem)
-    for (const [field, ids] of [
-      ['selected_workflows', workflows],
-      ['selected_agents', agents],
-    ] as const)
+    for (const [field, ids] of Object.entries({ selected_workflows: workflows, selected_agents: agents }))
       ids.forEach((id, i) => {
         if (ids.indexOf(id) < i) say([field, i], `selects ${id}, as [${ids.indexOf(id)}] does`)
       })

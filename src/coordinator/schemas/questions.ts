@@ -7,9 +7,6 @@ export const questionTypes = ['clarification', 'blocker', 'optimization', 'risk_
 /** Highest first: over budget, the first ones are kept. */
 export const blockingLevels = ['critical', 'high', 'medium', 'low'] as const
 
-const questionType = z.enum(questionTypes)
-const blockingLevel = z.enum(blockingLevels)
-
 /** The keys of what the Coordinator asks by itself. */
 const ownKeys: readonly string[] = ['evidence_not_found', 'no_way_back']
 
@@ -44,28 +41,25 @@ const defaultStrategy = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('block'), explanation: sentence }),
 ])
 
+const fields = {
+  key: contentId,
+  type: z.enum(questionTypes),
+  blocking_level: z.enum(blockingLevels),
+  question_text: z.string().min(10).max(2000),
+  context: z.string().min(10).max(4000),
+  suggested_answers: z.array(suggestedAnswer).min(1).max(12),
+  default_strategy: defaultStrategy,
+}
+
 /** Something its author knows to be open: an intent or a registry command brings it along. */
 export const openQuestion = z
-  .strictObject({
-    key: contentId,
-    type: questionType,
-    blocking_level: blockingLevel,
-    question_text: z.string().min(10).max(2000),
-    context: z.string().min(10).max(4000),
-    suggested_answers: z.array(suggestedAnswer).min(1).max(12),
-    default_strategy: defaultStrategy,
-  })
-  .superRefine((question, issues) => {
-    const values = question.suggested_answers.map((answer) => answer.value)
-    if (new Set(values).size < values.length)
-      issues.addIssue({ code: 'custom', path: ['suggested_answers'], message: 'two suggested answers share a value' })
-    const fallback = question.default_strategy
+  .strictObject(fields)
+  .superRefine(({ suggested_answers, default_strategy: fallback }, issues) => {
+    const say = (path: string[], message: string) => issues.addIssue({ code: 'custom', path, message })
+    const values = suggested_answers.map((answer) => answer.value)
+    if (new Set(values).size < values.length) say(['suggested_answers'], 'two suggested answers share a value')
     if (fallback.action === 'use' && !values.includes(fallback.value))
-      issues.addIssue({
-        code: 'custom',
-        path: ['default_strategy', 'value'],
-        message: `must be one of the suggested answers: ${values.join(', ')}`,
-      })
+      say(['default_strategy', 'value'], `must be one of the suggested answers: ${values.join(', ')}`)
   })
 
 /** See `openQuestion`. */
@@ -73,14 +67,10 @@ export type OpenQuestion = z.infer<typeof openQuestion>
 
 const question = z.strictObject({
   question_id: z.string().regex(/^q_[0-9a-f]{16}$/),
-  key: contentId,
-  type: questionType,
-  blocking_level: blockingLevel,
-  question_text: z.string().min(10).max(2000),
+  ...fields,
+  /** Longer than its author may write: it also says why earlier answers were refused. */
   context: z.string().min(10).max(8000),
   evidence_refs: z.array(evidenceRef),
-  suggested_answers: z.array(suggestedAnswer).min(1),
-  default_strategy: defaultStrategy,
   impact: z.strictObject({
     scope: z.enum(['entire_plan', 'single_action', 'several_actions']),
     description: z.string(),
