@@ -1,5 +1,5 @@
+import { asText } from '../../src/observation/contract.ts'
 import { exactSpan } from '../../src/observation/durations.ts'
-import { asText } from '../../src/observation/summary.ts'
 import { brief, JsonBlock } from '../parts/json.tsx'
 import { Link } from '../parts/link.tsx'
 import { Mark } from '../parts/mark.tsx'

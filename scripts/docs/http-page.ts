@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { streamRoutes } from '../../src/server/streams/stream-routes.ts'
+import { streamRoutes } from '../../src/server/routes.ts'
 import type { Streams } from '../../src/server/streams/streams.ts'
 import type { Operation } from '../../src/surface/operation.ts'
 import { operations } from '../../src/surface/operations/all.ts'

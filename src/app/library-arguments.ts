@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { faults } from '../faults/catalogue.ts'
-import { mostTold, type Problem } from '../kernel/json.ts'
+import { mostProblems, type Problem } from '../kernel/json.ts'
 import { asOptions, budgetOptions } from '../runtime/options.ts'
 import type { RunHandle } from '../runtime/run-handle.ts'
 import { closedObject, fieldProblems } from '../runtime/shape-problems.ts'
@@ -229,7 +229,7 @@ function readArguments(operation: string, shapes: Arguments, args: readonly unkn
     problems.push(...wrong.map((problem) => ({ in: name, ...problem })))
     return value
   })
-  if (problems.length > 0) throw faults.bad_request({ operation, problems: problems.slice(0, mostTold) })
+  if (problems.length > 0) throw faults.bad_request({ operation, problems: problems.slice(0, mostProblems) })
   return read
 }
 

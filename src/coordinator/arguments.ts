@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { faults } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
 import { boundedJson, type JsonLimits, jsonLimits } from '../kernel/bounded-json.ts'
-import { type Json, mostTold, pointerTo } from '../kernel/json.ts'
+import { type Json, mostProblems, pointerTo } from '../kernel/json.ts'
 import type { CoordinationInput, Ports } from './progress.ts'
 import { snapshotOf } from './registry.ts'
 import { recovers } from './schemas/record.ts'
@@ -80,7 +80,7 @@ export function plainJson(what: string, value: unknown): Json {
 /** A snapshot that was given and not read from a folder. Its id must be that of its content. */
 export function readSnapshot(given: unknown, sha256: Ports['sha256']): RegistrySnapshot {
   const refused = (problems: readonly { path?: string | undefined; message: string }[]) =>
-    faults.registry_refused({ registry: 'the given snapshot', problems: problems.slice(0, mostTold) })
+    faults.registry_refused({ registry: 'the given snapshot', problems: problems.slice(0, mostProblems) })
   const read = boundedJson(given, jsonLimits.plan)
   if ('problem' in read) throw refused([{ message: read.problem }])
   const parsed = registrySnapshot.safeParse(read.value)
@@ -110,7 +110,7 @@ function unfit(
   { of, name }: Argument,
   problems: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],
 ): Fault {
-  const told = problems.slice(0, mostTold).map(({ path, message }) => ({
+  const told = problems.slice(0, mostProblems).map(({ path, message }) => ({
     in: name,
     pointer: pointerTo(path),
     problem: message,

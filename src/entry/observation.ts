@@ -15,5 +15,4 @@ export {
 } from '../observation/contract.ts'
 export { dialogueOf } from '../observation/dialogue.ts'
 export { fcmpStream } from '../observation/fcmp.ts'
-export { graphState } from '../observation/graph-state.ts'
-export { executionTimeline, executionTrace } from '../observation/timeline.ts'
+export { executionTimeline, executionTrace, graphState } from '../observation/graph-state.ts'

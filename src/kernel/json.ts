@@ -16,7 +16,7 @@ export interface Problem {
 }
 
 /** So many are told at once. A list of a hundred thousand mistakes helps no one. */
-export const mostTold = 20
+export const mostProblems = 20
 
 /** The JSON pointer of a path. */
 export function pointerTo(path: readonly PropertyKey[]): string {

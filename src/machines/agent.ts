@@ -1,6 +1,5 @@
 import { defineGuarded, finding, type StateOf } from '../kernel/machine.ts'
 
-/** The guards of its edges, over facts that the record has. */
 const agentGuards = {
   force: ({ is_forced }: { is_forced: boolean }) =>
     finding(is_forced, 'It is stopped by force.', 'It is in a turn and may only be stopped by force.'),

@@ -1,6 +1,5 @@
 import { defineGuarded, finding, type StateOf, type TriggerOf } from '../kernel/machine.ts'
 
-/** The guards of its edges, over facts that the record has. */
 const goalGuards = {
   revise: ({ decision }: { decision: string }) =>
     finding(decision === 'deny', 'A person rejected the plan.', 'No person rejected the plan.'),

@@ -1,6 +1,5 @@
 import { defineGuarded, finding, type StateOf } from '../kernel/machine.ts'
 
-/** The guards of its edges, over facts that the record has. */
 const interactionGuards = {
   deadline_applies: ({
     is_due,

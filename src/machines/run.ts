@@ -1,6 +1,5 @@
 import { defineGuarded, finding, type StateOf, type TriggerOf } from '../kernel/machine.ts'
 
-/** The guards of its edges, over facts that the record has. */
 const runGuards = {
   session_is_active: ({ session }: { session: string }) =>
     finding(session === 'active', 'The session is active.', `The session is ${session}.`),

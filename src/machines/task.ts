@@ -1,6 +1,5 @@
 import { defineGuarded, finding, type StateOf } from '../kernel/machine.ts'
 
-/** The guards of its edges, over facts that the record has. */
 const taskGuards = {
   dependencies_completed: ({ waits_for }: { waits_for: readonly string[] }) =>
     finding(waits_for.length === 0, 'All it depends on has completed.', `It waits for ${waits_for.join(', ')}.`),

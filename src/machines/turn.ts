@@ -1,6 +1,5 @@
 import { defineGuarded, finding, type StateOf } from '../kernel/machine.ts'
 
-/** The guards of its edges, over facts that the record has. */
 const turnGuards = {
   input: ({ is_first, is_steered, messages }: { is_first: boolean; is_steered: boolean; messages: number }) =>
     is_first

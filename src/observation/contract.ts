@@ -1,12 +1,18 @@
+import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
 import type { State } from '../kernel/machine.ts'
 import { type ContractStatus, type ContractTrigger, contractMachine } from '../machines/contract.ts'
 import type { Decider } from '../runes/kinds/call.ts'
 import type { Payload } from '../runes/kinds.ts'
-import { actorCategory, type Draft } from '../runes/rune.ts'
-import type { ConsequenceLabel, ConsequenceView, ExecutionSnapshot, TransitionRecord } from '../wire/contract.ts'
+import { actorCategory, type Draft, type Rune } from '../runes/rune.ts'
+import type {
+  ConsequenceLabel,
+  ConsequenceView,
+  ExecutionSnapshot,
+  MemoryFact,
+  TransitionRecord,
+} from '../wire/contract.ts'
 import { elapsed } from './durations.ts'
-import { asText, summary } from './summary.ts'
 
 /** What a status says about the world. An unknown outcome is a `waiting` with its own label. */
 // biome-ignore format: tables are audited by eye, so their columns line up
@@ -59,7 +65,7 @@ export function causeOf({ payload }: Draft<'contract.moved'>) {
 /** The contracts in these runes by `execution_id`, in the order in which they were opened. */
 export function contractHistories(runes: Iterable<Draft>): ReadonlyMap<string, ContractHistory> {
   const histories: GrowingHistories = new Map()
-  for (const rune of runes) tellHistories(histories, rune)
+  for (const rune of runes) addToHistories(histories, rune)
   return histories
 }
 
@@ -67,7 +73,7 @@ export function contractHistories(runes: Iterable<Draft>): ReadonlyMap<string, C
 export type GrowingHistories = Map<string, [...ContractHistory]>
 
 /** Adds a rune to the history of its contract. */
-export function tellHistories(histories: GrowingHistories, rune: Draft): void {
+export function addToHistories(histories: GrowingHistories, rune: Draft): void {
   if (rune.execution_id === undefined) return
   if (rune.kind === 'contract.opened') histories.set(rune.execution_id, [rune])
   else if (rune.kind === 'contract.moved' || rune.kind === 'interaction.opened')
@@ -249,4 +255,33 @@ function outcomeOf({ consequence_label, result, error_message }: ConsequenceView
   if (error_message !== null) return error_message
   if (result !== null) return asText(result)
   return consequence_label === 'UNKNOWN' ? 'it is unknown whether it happened; do not repeat it' : ''
+}
+
+/** Which facts are asked for. */
+export interface MemoryQuery {
+  /** Only what this agent remembers. */
+  readonly agentId?: string | undefined
+}
+
+/** The fact that a rune commits to memory; undefined if it is none, or none that is asked for. */
+export function memoryFact(rune: Rune, wanted?: string): MemoryFact | undefined {
+  if (rune.kind !== 'memory.committed') return undefined
+  const { event_id, at, session_id, run_id = null, agent_id = null } = rune
+  if (wanted !== undefined && wanted !== agent_id) return undefined
+  return { event_id, at, session_id, run_id, agent_id, ...rune.payload }
+}
+
+const summaryLength = 200
+
+/** A value as text: a string as it is, anything else as canonical JSON, so that it is the same before and after it was recorded. */
+export function asText(value: Json): string {
+  return typeof value === 'string' ? value : canonicalJson(value)
+}
+
+/** The first 200 characters. It never ends in half a character, which canonical JSON would refuse. */
+export function summary(value: Json): string {
+  const text = asText(value)
+  if (text.length <= summaryLength) return text
+  const last = text.charCodeAt(summaryLength - 1)
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? summaryLength - 1 : summaryLength)
 }

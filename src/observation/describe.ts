@@ -1,8 +1,8 @@
 import type { Json } from '../kernel/json.ts'
 import type { Kind } from '../runes/kinds.ts'
 import type { RecordedMove, Rune } from '../runes/rune.ts'
+import { asText } from './contract.ts'
 import { span } from './durations.ts'
-import { asText } from './summary.ts'
 
 type Sentences = { readonly [K in Kind]?: (rune: Rune<K>) => string | undefined }
 

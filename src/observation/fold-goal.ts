@@ -15,7 +15,7 @@ export function foldGoal(state: SessionState, rune: Rune) {
   if (rune.machine === goalMachine.name) moved(goal, rune)
   const task = rune.task_id === undefined ? undefined : taskOf(goal, rune.task_id)
   if (task === undefined) foldGoalRune(goal, rune)
-  else saidOfTask(task, rune)
+  else foldTaskRune(task, rune)
 }
 
 function foldGoalRune(goal: GoalView, rune: Rune) {
@@ -44,7 +44,7 @@ function foldGoalRune(goal: GoalView, rune: Rune) {
   }
 }
 
-function saidOfTask(task: TaskView, rune: Rune) {
+function foldTaskRune(task: TaskView, rune: Rune) {
   if (rune.machine === taskMachine.name) taskMoved(task, rune)
   switch (rune.kind) {
     case 'interaction.opened': {

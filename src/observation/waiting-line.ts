@@ -6,7 +6,7 @@ import { runMachine } from '../machines/run.ts'
 import { sessionMachine } from '../machines/session.ts'
 import { turnMachine } from '../machines/turn.ts'
 import type { Rune } from '../runes/rune.ts'
-import { type ContractHistory, type GrowingHistories, outcomeIsUnknown, snapshot, tellHistories } from './contract.ts'
+import { addToHistories, type ContractHistory, type GrowingHistories, outcomeIsUnknown, snapshot } from './contract.ts'
 import { elapsed, span } from './durations.ts'
 import { movesIn, type SubjectAt, type SubjectMove } from './subject-moves.ts'
 
@@ -124,7 +124,7 @@ export function createLines() {
       if (rune.kind === 'interaction.opened' && rune.interaction_id !== undefined)
         openQuestions.set(rune.interaction_id, rune)
       for (const move of movesIn(rune, states)) enter(move)
-      tellHistories(histories, rune)
+      addToHistories(histories, rune)
       if (execution_id !== undefined && rune.machine === contractMachine.name) noteContract(execution_id)
       if (run_id === undefined) return
       if (rune.kind === 'run.moved') lastMove.set(run_id, rune)

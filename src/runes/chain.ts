@@ -13,23 +13,9 @@ export type ChainedHeader = Omit<Header, 'prev_hash' | 'hash' | 'redacted'> &
 
 /** Every name a header may have, in canonical order. */
 export const headerNames = [
-  'event_id',
-  'rune_id',
-  'session_id',
-  'kind',
-  'visibility',
-  'at',
-  'actor',
-  'actor_category',
+  ...['event_id', 'rune_id', 'session_id', 'kind', 'visibility', 'at', 'actor', 'actor_category'],
   ...concernNames,
-  'machine',
-  'subject_id',
-  'from',
-  'to',
-  'trigger',
-  'guards',
-  'payload_sha256',
-  'schema_version',
+  ...['machine', 'subject_id', 'from', 'to', 'trigger', 'guards', 'payload_sha256', 'schema_version'],
 ].sort() as readonly (keyof ChainedHeader)[]
 
 /** What comes before a value: an actor comes first, and no header is without. */

@@ -11,31 +11,14 @@ export const erased = '[redacted]'
  * would spend what it likes.
  */
 const kept: ReadonlySet<string> = new Set([
-  'agent',
-  'budget',
-  'decided_by',
-  'definition_sha256',
-  'digest',
-  'holds',
-  'idempotency_key',
-  'salted_key',
-  'tool_name',
+  ...['agent', 'budget', 'decided_by', 'definition_sha256', 'digest'],
+  ...['holds', 'idempotency_key', 'salted_key', 'tool_name'],
 ])
 
 /** The same within a `config`, where sessions and goals have their limits beside what people wrote. */
 const keptOfConfig: ReadonlySet<string> = new Set([
-  'auto',
-  'budget',
-  'critic',
-  'max_blocked_ms',
-  'max_drafts',
-  'max_parallel',
-  'mode',
-  'per_agent',
-  'planner',
-  'policy',
-  'question_budget',
-  'task_budget',
+  ...['auto', 'budget', 'critic', 'max_blocked_ms', 'max_drafts', 'max_parallel'],
+  ...['mode', 'per_agent', 'planner', 'policy', 'question_budget', 'task_budget'],
 ])
 
 const isKept = (name: string) => kept.has(name) || name.endsWith('_id') || name.endsWith('_ids')

@@ -8,17 +8,10 @@ export const visibilities = ['public', 'internal', 'secret'] as const
 export type Visibility = (typeof visibilities)[number]
 
 /** The ids of subjects that a rune may concern. */
+// biome-ignore format: one line for what belongs together
 export const concernNames = [
-  'run_id',
-  'agent_id',
-  'turn_id',
-  'call_id',
-  'execution_id',
-  'interaction_id',
-  'coordination_id',
-  'goal_id',
-  'task_id',
-  'request_id',
+  'run_id', 'agent_id', 'turn_id', 'call_id', 'execution_id', 'interaction_id',
+  'coordination_id', 'goal_id', 'task_id', 'request_id',
 ] as const
 
 /**
@@ -75,17 +68,10 @@ export interface Header {
 }
 
 /** Who may fire a trigger. Names that a specification has are the specification's. */
+// biome-ignore format: one line for what belongs together
 export const actors = [
-  'tool_node',
-  'ecs_node',
-  'graph_runner',
-  'reasoning',
-  'human',
-  'policy',
-  'recovery',
-  'timer',
-  'coordinator',
-  'scheduler',
+  'tool_node', 'ecs_node', 'graph_runner', 'reasoning', 'human',
+  'policy', 'recovery', 'timer', 'coordinator', 'scheduler',
 ] as const
 
 /** Who caused a rune. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { faults } from '../faults/catalogue.ts'
-import { mostTold, type Problem, pointerTo } from '../kernel/json.ts'
+import { mostProblems, type Problem, pointerTo } from '../kernel/json.ts'
 import { nearestName } from '../kernel/nearest.ts'
 import { asItIs } from './thrown.ts'
 
@@ -57,7 +57,7 @@ const longest = 400
 
 /** The first of them in one sentence, without its full stop. Both texts may be quotations, so each is cleaned and cut. */
 export function problemSentence(problems: readonly Problem[], clean = asItIs): string {
-  const each = problems.slice(0, mostTold).map(({ pointer, problem }) => {
+  const each = problems.slice(0, mostProblems).map(({ pointer, problem }) => {
     const says = clean(`${pointer === '' ? '' : `${pointer}: `}${problem}`)
     return says.length <= longest ? says.replace(/\.$/, '') : `${says.slice(0, longest).toWellFormed()}…`
   })

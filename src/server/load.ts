@@ -5,17 +5,6 @@ import { faults } from '../faults/catalogue.ts'
 import { othersTurn } from '../runelog/slices.ts'
 import type { Limits } from './limits.ts'
 
-type Bounds = Pick<
-  Limits,
-  'requestsPerToken' | 'queuedPerToken' | 'streamsPerToken' | 'pipelined' | 'answerBytes' | 'answersBytes' | 'answerMs'
->
-
-/** What bounds the requests and streams of each token. */
-interface Load {
-  /** Counts a stream for the token that asked, until its socket closes. Refused over the limit. */
-  stream(request: FastifyRequest): void
-}
-
 /** The requests of one token: some are carried out, the others wait in line. */
 interface Line {
   underWay: number
@@ -27,7 +16,7 @@ interface Line {
  * Bounds what clients can make the server hold at once, however they send: a socket has one request carried out at a
  * time, a token has a few, and answers that wait for slow clients are limited in bytes and time.
  */
-export function boundLoad(app: FastifyInstance, limits: Bounds): Load {
+export function boundLoad(app: FastifyInstance, limits: Limits) {
   const lines = new Map<string, Line>()
   /** The last request of each socket: it resolves when its answer has left. */
   const last = new WeakMap<Socket, Promise<void>>()
@@ -151,7 +140,8 @@ export function boundLoad(app: FastifyInstance, limits: Bounds): Load {
   })
 
   return {
-    stream(request) {
+    /** Counts a stream for the token that asked, until its socket closes. Refused over the limit. */
+    stream(request: FastifyRequest) {
       const name = nameOf(request)
       const line = lineOf(name)
       const { streamsPerToken: limit } = limits

@@ -1,6 +1,6 @@
 import { faults, isFault } from '../faults/catalogue.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
-import { type Json, mostTold } from '../kernel/json.ts'
+import { type Json, mostProblems } from '../kernel/json.ts'
 import { fingerprintOf, requestId, requestKeyOf, requests } from '../runelog/models.ts'
 import { onBehalfOf, onItsOwn } from '../runtime/scopes.ts'
 import { shapeProblems } from '../runtime/shape-problems.ts'
@@ -68,5 +68,5 @@ export function readRequest<P, Q, B>(
   const problems = Object.entries({ params, query, body }).flatMap(([part, read]) =>
     read.success ? [] : shapeProblems(read.error).map((p) => ({ in: part, ...p })),
   )
-  throw faults.bad_request({ operation: operation.name, problems: problems.slice(0, mostTold) })
+  throw faults.bad_request({ operation: operation.name, problems: problems.slice(0, mostProblems) })
 }

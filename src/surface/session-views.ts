@@ -1,6 +1,6 @@
 import { faults } from '../faults/catalogue.ts'
 import type { MachineName } from '../machines/all.ts'
-import { type ContractHistory, type GrowingHistories, tellHistories } from '../observation/contract.ts'
+import { addToHistories, type ContractHistory, type GrowingHistories } from '../observation/contract.ts'
 import { foldSession, newSessionState } from '../observation/fold-session.ts'
 import type { RunView, SessionState } from '../observation/session-state.ts'
 import { visible } from '../observation/visible.ts'
@@ -163,7 +163,7 @@ function take({ state, steps, histories, lines, hidden }: Growing, rune: Rune) {
   state.event_id = rune.event_id
   if (seen === undefined) return
   foldSession(state, seen)
-  tellHistories(histories, seen)
+  addToHistories(histories, seen)
   lines.fold(seen)
   if (!accompanying.has(seen.kind)) steps.push(seen)
 }

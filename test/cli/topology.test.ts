@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Machine, stateNames } from '../../src/kernel/machine.ts'
-import type { Topology, XStateConfig } from '../../src/kernel/topology.ts'
+import type { Topology, toXState } from '../../src/kernel/topology.ts'
 import { machines as declared } from '../../src/machines/all.ts'
 import { parseMermaid } from '../support/mermaid.ts'
 import { runCli } from '../support/run-cli.ts'
@@ -41,7 +41,7 @@ test.each(machines.map((machine) => [machine.name, machine] as const))(
     const states = stateNames(machine)
     expect((JSON.parse(json.out) as Topology).nodes.map((node) => node.status)).toEqual(states)
     expect(parseMermaid(mermaid.out).arrows).toHaveLength(machine.transitions.length)
-    expect(Object.keys((JSON.parse(xstate.out) as XStateConfig).states)).toEqual(states)
+    expect(Object.keys((JSON.parse(xstate.out) as ReturnType<typeof toXState>).states)).toEqual(states)
     for (const state of states) expect(text.out).toContain(`  ${state}`)
     for (const { because } of machine.forbidden) expect(text.out).toContain(because)
   },

@@ -1,6 +1,5 @@
 import type { Access } from '../../src/server/guard.ts'
-import { otherRoutes } from '../../src/server/routes.ts'
-import { streamRoutes } from '../../src/server/streams/stream-routes.ts'
+import { otherRoutes, streamRoutes } from '../../src/server/routes.ts'
 import type { Streams } from '../../src/server/streams/streams.ts'
 import { operations } from '../../src/surface/operations/all.ts'
 import { consoleAddresses } from '../../src/wire/console-addresses.ts'

@@ -1,6 +1,6 @@
+import { asText } from '../../observation/contract.ts'
 import { shorten } from '../../observation/describe.ts'
 import { elapsed, span } from '../../observation/durations.ts'
-import { asText } from '../../observation/summary.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type {
   ConsequenceView,

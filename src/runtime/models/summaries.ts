@@ -1,6 +1,6 @@
 import type { RunStatus } from '../../machines/run.ts'
 import { type SessionState, sessionMachine } from '../../machines/session.ts'
-import { summary } from '../../observation/summary.ts'
+import { summary } from '../../observation/contract.ts'
 import { visible } from '../../observation/visible.ts'
 import type { FoldableRune, ReadModel } from '../../runelog/read-model.ts'
 import type { Payload } from '../../runes/kinds.ts'

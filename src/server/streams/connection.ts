@@ -25,7 +25,7 @@ export interface Connection {
 const stalled_checks = 4
 
 /** A reader of a stream has nothing to say after its request. */
-const loquacity = 64 * 1024
+const mostRead = 64 * 1024
 
 /** The socket gets this much at a time. The rest stays in the shared buffer. */
 const sliceBytes = 64 * 1024
@@ -37,7 +37,7 @@ const sliceBytes = 64 * 1024
  */
 export function createConnection(socket: Socket, waiting_bytes: number, ledger: Ledger): Connection {
   const listeners: (() => void)[] = []
-  const heard = socket.bytesRead
+  const before = socket.bytesRead
   const queue: Uint8Array[] = []
   let drained: PromiseWithResolvers<void> | undefined
   /** How much of the first buffer in the queue the socket has. */
@@ -121,7 +121,7 @@ export function createConnection(socket: Socket, waiting_bytes: number, ledger: 
       const now = socket.bytesWritten - socket.writableLength
       stalled = waiting() > 0 && now === taken ? stalled + 1 : 0
       taken = now
-      if (stalled >= stalled_checks || socket.bytesRead - heard > loquacity) cut()
+      if (stalled >= stalled_checks || socket.bytesRead - before > mostRead) cut()
     },
     end() {
       isEnding = true

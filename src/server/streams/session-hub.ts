@@ -44,7 +44,7 @@ export function createSessionHub(
   session_id: string,
   { head, failed, empty }: { head: number; failed: (error: unknown) => void; empty: () => void },
 ) {
-  const openings = createOpenings(runelog, session_id)
+  const contracts = createContracts(runelog, session_id)
   const { add, readers, live, beat, cut: cutAll } = createAudience<Reader>(empty)
   /** Pages that some reader still waits for, by view and place. One that is being made is awaited by all. */
   const pages = new Map<string, { readonly bytes: WeakRef<Buffer>; readonly to: number }>()
@@ -57,12 +57,12 @@ export function createSessionHub(
   let isRung = false
 
   async function eventsOf(rune: Rune) {
-    openings.note(rune)
+    contracts.note(rune)
     const { execution_id } = rune
     // A call is recorded before its contract is opened.
     if (execution_id === undefined || rune.kind === 'tool.call')
       return { events: sessionEvents(rune), opened: undefined }
-    const found = openings.of(execution_id, rune.event_id)
+    const found = contracts.of(execution_id, rune.event_id)
     const opened = found instanceof Promise ? await found : found
     return { events: sessionEvents(rune, opened), opened }
   }
@@ -216,22 +216,22 @@ export function createSessionHub(
 
 type Opened = Rune<'contract.opened'>
 
-const openingsAtOnce = 256
-const keptOpenings = 1_000
+const searchedAtOnce = 256
+const keptContracts = 1_000
 
 /** The openings of the contracts of one session. A reader may start anywhere, so a missing one is searched backwards. */
-function createOpenings(runelog: Pick<Runelog, 'read'>, session_id: string) {
+function createContracts(runelog: Pick<Runelog, 'read'>, session_id: string) {
   const known = new Map<string, Opened>()
 
   function keep(execution_id: string, rune: Opened) {
     known.set(execution_id, rune)
     const [oldest] = known.keys()
-    if (known.size > keptOpenings && oldest !== undefined) known.delete(oldest)
+    if (known.size > keptContracts && oldest !== undefined) known.delete(oldest)
   }
 
   async function search(execution_id: string, before: number): Promise<Opened | undefined> {
     for (let end = before; end > 1; ) {
-      const runes = await runelog.read(session_id, { before: end, limit: openingsAtOnce, backward: true })
+      const runes = await runelog.read(session_id, { before: end, limit: searchedAtOnce, backward: true })
       for (const rune of runes)
         if (rune.kind === 'contract.opened' && rune.execution_id === execution_id) {
           keep(execution_id, rune)

@@ -5,7 +5,6 @@ import type { Timers } from '../../runtime/ports.ts'
 import { readThrown } from '../../runtime/thrown.ts'
 import type { Backend } from '../../surface/backend.ts'
 import { type Limits, usualLimits } from '../limits.ts'
-import type { BeginStream } from '../routes.ts'
 import { type Connection, createConnection, createLedger } from './connection.ts'
 import type { View } from './frames.ts'
 import { createRunHub, type RunHub } from './run-hub.ts'
@@ -30,6 +29,9 @@ export const streamHeaders = {
   'cache-control': 'no-store',
   'x-accel-buffering': 'no',
 }
+
+/** Begins to write a stream to a connection. */
+export type BeginStream = (socket: Socket, headers: Readonly<Record<string, string>>) => void
 
 /** The streams of a server. */
 export type Streams = ReturnType<typeof createStreams>

@@ -1,7 +1,7 @@
 import type { Runelog } from '../../runelog/port.ts'
 import { summaries } from '../../runtime/models/summaries.ts'
 import type { Timers } from '../../runtime/ports.ts'
-import { summaryCard } from '../../surface/summary-card.ts'
+import { summaryCard } from '../../surface/cards.ts'
 import { type Connection, createAudience } from './connection.ts'
 import { frame } from './frames.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { memoryFact } from '../../observation/memory.ts'
+import { memoryFact } from '../../observation/contract.ts'
 import { isShown } from '../../observation/visible.ts'
 import { subjects } from '../../runelog/models.ts'
 import { inSlices } from '../../runelog/slices.ts'

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { type ContractHistory, consequenceView, snapshot, transitionRecords } from '../../observation/contract.ts'
-import { createGraph } from '../../observation/graph-state.ts'
-import { createTimeline } from '../../observation/timeline.ts'
+import { createGraph, createTimeline } from '../../observation/graph-state.ts'
 import { abandonedBy } from '../../observation/unsettled.ts'
 import { inSlices } from '../../runelog/slices.ts'
 import { refuseUnknownAgent } from '../../runtime/commands/submit.ts'
@@ -10,8 +9,8 @@ import { outputKey, outputs } from '../../runtime/models/content.ts'
 import { count, id } from '../../wire/common.ts'
 import { consequenceShape, graphShape, oneSnapshotShape, timelineShape, transitionsShape } from '../../wire/contract.ts'
 import type { Backend } from '../backend.ts'
+import { leftIn } from '../cards.ts'
 import { defineLook, defineOperation } from '../operation.ts'
-import { leftIn } from '../summary-card.ts'
 
 /** Reads all contracts of a session with their moves. */
 export const getTimeline = defineLook({

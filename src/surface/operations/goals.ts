@@ -15,8 +15,8 @@ import { asOptions } from '../../runtime/options.ts'
 import { id, pageOf, pageQuery } from '../../wire/common.ts'
 import { type CritiqueReport, critiqueShape, goalShape, goalState } from '../../wire/goal.ts'
 import type { Backend } from '../backend.ts'
+import { leftIn } from '../cards.ts'
 import { type Asked, defineOperation, pageAsked, paged, reason, repliedBy, requestKey } from '../operation.ts'
-import { leftIn } from '../summary-card.ts'
 
 /** What a goal is set with: as in the library, by the same names. */
 const goalBody = z.strictObject({

@@ -14,9 +14,8 @@ import {
   repliedShape,
   unsettledShape,
 } from '../../wire/interaction.ts'
-import { interactionCard } from '../interaction-card.ts'
+import { interactionCard, leftBehind } from '../cards.ts'
 import { type Asked, allows, defineOperation, pageAsked, paged, reason, repliedBy } from '../operation.ts'
-import { leftBehind } from '../summary-card.ts'
 
 const signed = { replied_by: repliedBy, expected_waiting: expectedWaiting }
 const reply = { scope: 'approve', returns: repliedShape, key_is_recorded: true } as const

@@ -4,8 +4,8 @@ import { isTerminal, stateNames } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
 import { durations } from '../../observation/durations.ts'
 import { createFcmp } from '../../observation/fcmp.ts'
+import { executionTrace } from '../../observation/graph-state.ts'
 import { obstacleTo } from '../../observation/obstacle.ts'
-import { executionTrace } from '../../observation/timeline.ts'
 import { sayLeft } from '../../observation/unsettled.ts'
 import { type RecordedRequest, subjects } from '../../runelog/models.ts'
 import { mergedRows } from '../../runelog/queries.ts'
@@ -21,10 +21,9 @@ import { expectedWaiting, interactionShape, repliedShape } from '../../wire/inte
 import { listedRunShape, resultShape, runShape, stoppedShape, submissionBody, submittedShape } from '../../wire/run.ts'
 import { runStatus } from '../../wire/session.ts'
 import type { Backend } from '../backend.ts'
-import { interactionCard } from '../interaction-card.ts'
+import { interactionCard, leftIn } from '../cards.ts'
 import { defineOperation, pageAsked, paged, reason, repliedBy, requestKey } from '../operation.ts'
 import { findRun, openQuestions } from '../session-views.ts'
-import { leftIn } from '../summary-card.ts'
 
 /** Lists runs. */
 export const listRuns = defineOperation({

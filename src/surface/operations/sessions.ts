@@ -24,8 +24,8 @@ import {
   sessionState,
   summaryShape,
 } from '../../wire/session.ts'
+import { leftBehind, leftIn, summaryCard } from '../cards.ts'
 import { cursorAt, defineLook, defineOperation, type Place, readCursor, requestKey } from '../operation.ts'
-import { leftBehind, leftIn, summaryCard } from '../summary-card.ts'
 
 const title = z.string().trim().min(1).max(200)
 
