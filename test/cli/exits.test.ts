@@ -26,7 +26,7 @@ test.each([
   ['store_poisoned', 8],
   ['bad_definition', 1],
   ['file_unusable', 1],
-] as const)('%s is exit code %i', (code, exit) => {
+] as const)('exits: %s is exit code %i', (code, exit) => {
   expect(exits[exitFor({ code, http: faults[code].row.http })]).toBe(exit)
 })
 

@@ -13,7 +13,7 @@ const broken = (error: Error): Command => ({
   },
 })
 
-test.each(['--help', '-h', 'help'])('%s lists every command on standard output', async (flag) => {
+test.each(['--help', '-h', 'help'])('cli run: %s lists every command on standard output', async (flag) => {
   const { exit, out, err } = await runCli([flag])
   expect({ exit, err }).toEqual({ exit: 0, err: '' })
   expect(out).toMatch(/^usage: statewright <command> \[options\]\n/)
@@ -25,14 +25,14 @@ test.each([
   ['topology', '--help'],
   ['topology', '-h'],
   ['--help', 'topology'],
-])('%s %s explains the command', async (...args) => {
+])('cli run: %s %s explains the command', async (...args) => {
   const { exit, out } = await runCli(args)
   expect(exit).toBe(0)
   expect(out).toMatch(/^usage: statewright topology/)
   expect(out).toMatch(/--xstate +an XState 5 configuration/)
 })
 
-test.each(['--version', '-v'])('%s prints the version', async (flag) => {
+test.each(['--version', '-v'])('cli run: %s prints the version', async (flag) => {
   expect(await runCli([flag])).toEqual({ exit: 0, out: '1.2.3', err: '' })
 })
 

@@ -336,7 +336,7 @@ test.each([
   [['checkpoint', 'ses_9'], 3, 'There is no session ses_9.'],
   [['archive', 'ses_1'], 6, 'session ses_1 is created and refuses "archive"'],
   [['redact', 'ses_1', '99', '--reason', 'r'], 3, 'There is no event 99 of ses_1.'],
-])('%j is refused with the exit code %i and a sentence', async (args, exit, sentence) => {
+])('runelog commands: %j is refused with the exit code %i and a sentence', async (args, exit, sentence) => {
   expect(await runCli([...args, ...store()])).toMatchObject({ exit, err: expect.stringContaining(sentence) })
 })
 
@@ -350,7 +350,7 @@ test.each([
   [['verify', 'ses_1', '--bundle', 'x']],
   [['verify', '--bundle', 'x', '--key', 'zz']],
   [['verify', '--key', `${'a'.repeat(64)},`]],
-])('%j is not understood', async (args) => {
+])('runelog commands: %j is not understood', async (args) => {
   expect(await runCli(args)).toMatchObject({ exit: 2, err: expect.stringContaining('usage: statewright') })
 })
 
@@ -375,7 +375,7 @@ test.each([
   ['serve', '--port', ' 80'],
   ['serve', '--port', ''],
   ['serve', '--port', '65536'],
-])('%s %s takes decimal digits only', async (...args) => {
+])('runelog commands: %s %s takes decimal digits only', async (...args) => {
   expect(await runCli(args)).toMatchObject({ exit: 2, err: expect.stringContaining('takes a whole number') })
 })
 

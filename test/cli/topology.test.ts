@@ -8,7 +8,7 @@ import { runCli } from '../support/run-cli.ts'
 const machines: readonly Machine[] = declared
 const names = machines.map((machine) => machine.name)
 
-test('topology contract --json has 7 nodes, 9 edges, 34 forbidden moves, and only waiting can be resumed', async () => {
+test('topology: topology contract --json has 7 nodes, 9 edges, 34 forbidden moves, and only waiting can be resumed', async () => {
   const { exit, out, err } = await runCli(['topology', 'contract', '--json'])
   const found = JSON.parse(out) as Topology
   expect({ exit, err }).toEqual({ exit: 0, err: '' })
@@ -68,7 +68,7 @@ test.each([
   ['two machines', ['topology', 'run', 'turn'], 'One machine at a time, not run turn.'],
   ['a flag that is none', ['topology', '--yaml'], 'Unknown option --yaml. Known options: --json'],
   ['a value for a flag that takes none', ['topology', '--json=yes'], '--json'],
-])('%s exit 2 with the usage on standard error', async (_, args, problem) => {
+])('topology: %s exit 2 with the usage on standard error', async (_, args, problem) => {
   const { exit, out, err } = await runCli(args)
   expect({ exit, out }).toEqual({ exit: 2, out: '' })
   expect(err).toContain(problem)

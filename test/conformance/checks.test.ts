@@ -145,7 +145,7 @@ test.each<[string, shape.Check, Machine, string]>([
     withState(contract, 'waiting', { tone: 'idle', meaning: 'Waiting.', stable: true, resumable: true }),
     'waiting is resumable with the tone idle',
   ],
-])('%s is found', (_, check, mutant, problem) => {
+])('checks: %s is found', (_, check, mutant, problem) => {
   expect(check(mutant).join('\n')).toContain(problem)
 })
 
@@ -154,7 +154,7 @@ test('audit: a carried rune that no machine writes is found', () => {
   expect(shape.checkCarriedOwned(others).join('\n')).toContain('agent: no other machine writes turn.started')
 })
 
-test('a kind with two owners is found', () => {
+test('checks: a kind with two owners is found', () => {
   const mutant = withEdge(sessionMachine, 0, { rune: 'run.moved' })
   expect(shape.checkKindsOwnedOnce([...machines, mutant]).join('\n')).toContain('run.moved is written by two machines')
 })

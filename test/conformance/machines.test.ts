@@ -42,17 +42,17 @@ describe.each(machines.map((machine) => [machine.name, machine] as const))('%s',
   })
 })
 
-test('a contract forbids exactly the 34 moves that it does not have', () => {
+test('machines: a contract forbids exactly the 34 moves that it does not have', () => {
   expect(checkForbiddenComplete(contractMachine)).toEqual([])
   expect(contractMachine.forbidden).toHaveLength(34)
 })
 
-test('carried runes are written by another machine, and no kind has two owners', () => {
+test('machines: carried runes are written by another machine, and no kind has two owners', () => {
   expect(checkCarriedOwned(machines)).toEqual([])
   expect(checkKindsOwnedOnce(machines)).toEqual([])
 })
 
-test('machine names are unique', () => {
+test('machines: machine names are unique', () => {
   expect(new Set(machines.map((machine) => machine.name)).size).toBe(machines.length)
   expect(machines).toHaveLength(10)
 })

@@ -12,7 +12,7 @@ test.each(machines.map((machine) => [machine.name, machine as Machine] as const)
   },
 )
 
-test('a kind that is named like the move of a machine is written by that machine', () => {
+test('rune kinds: a kind that is named like the move of a machine is written by that machine', () => {
   const moved = Object.keys(kinds).filter((kind) => kind.endsWith('.moved'))
   const written = machines.flatMap((machine: Machine) => runeKinds(machine))
   expect(moved.filter((kind) => !written.includes(kind))).toEqual([])

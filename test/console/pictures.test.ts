@@ -36,7 +36,7 @@ test.each(machines.map((machine) => [machine.name, machine as Machine] as const)
   },
 )
 
-test('a button is live if and only if some guard could let its trigger through; else it says why', () => {
+test('pictures: a button is live if and only if some guard could let its trigger through; else it says why', () => {
   for (const machine of machines as readonly Machine[]) {
     for (const state of Object.keys(machine.states))
       for (const trigger of triggerNames(machine)) {
@@ -74,7 +74,7 @@ test('a graph in lanes: the same one twice is the same picture, edges lead to th
   )
 })
 
-test('time goes from left to right, folded or not', () => {
+test('pictures: time goes from left to right, folded or not', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(10_000_000), { minLength: 2, maxLength: 40 }), fc.boolean(), (given, isFolded) => {
       const times = given.toSorted((a, b) => a - b)
@@ -91,13 +91,13 @@ test('time goes from left to right, folded or not', () => {
   expect(scaleOf([0, 1_000, 3_600_000], 3_601_000, true).gaps).toHaveLength(1)
 })
 
-test('an address is read as it was written', () => {
+test('pictures: an address is read as it was written', () => {
   expect(match('/s/:id/replay', '/s/ses_1/replay')).toEqual({ id: 'ses_1' })
   expect(match('/s/:id', '/s/ses%2F1/')).toEqual({ id: 'ses/1' })
   expect(match('/s/:id', '/s/ses_1/replay')).toBeUndefined()
 })
 
-test('durations as people say them', () => {
+test('pictures: durations as people say them', () => {
   const said = [0, 999, 1_500, 59_999, 252_000, 3_600_000, 90_000_000].map(exactSpan)
   expect(said).toEqual(['0 ms', '999 ms', '1 s 500 ms', '59 s', '4 min 12 s', '1 h', '1 d 1 h'])
 })

@@ -12,7 +12,7 @@ import { stateAt } from '../support/state-at.ts'
 
 const anyRun = anyDice.map((dice) => randomRun(dice).runes as readonly Rune[])
 
-test('the state at any event, by scrubbing, is the state that the reducers give', () => {
+test('session: the state at any event, by scrubbing, is the state that the reducers give', () => {
   fc.assert(
     fc.property(anyRun, fc.nat(), (runes, n) => {
       const at = (n % runes.length) + 1
@@ -26,7 +26,7 @@ test('the state at any event, by scrubbing, is the state that the reducers give'
   )
 })
 
-test('a history that is longer than what is kept at once is the same', () => {
+test('session: a history that is longer than what is kept at once is the same', () => {
   const runes = Array.from({ length: 60 }, (_, i) => randomRun(dice(i)).runes as readonly Rune[]).flat()
   const long = runes.map((rune, i) => ({ ...rune, event_id: i + 1 }))
   expect(long.length).toBeGreaterThan(1_000)
@@ -37,7 +37,7 @@ test('a history that is longer than what is kept at once is the same', () => {
   }
 })
 
-test('a spine that begins in the middle ends where one from the beginning does', () => {
+test('session: a spine that begins in the middle ends where one from the beginning does', () => {
   fc.assert(
     fc.property(anyRun, fc.nat(), (runes, n) => {
       const known = n % runes.length
@@ -59,7 +59,7 @@ test('a spine that begins in the middle ends where one from the beginning does',
   )
 })
 
-test('every call is told once in the transcript, with the state that it is in', () => {
+test('session: every call is told once in the transcript, with the state that it is in', () => {
   fc.assert(
     fc.property(anyRun, (runes) => {
       const transcript = createTranscript()
@@ -79,7 +79,7 @@ test('every call is told once in the transcript, with the state that it is in', 
   )
 })
 
-test('the bars of a lane follow each other without a gap or an overlap', () => {
+test('session: the bars of a lane follow each other without a gap or an overlap', () => {
   fc.assert(
     fc.property(anyRun, (runes) => {
       const timeline = createTimeline()
@@ -96,7 +96,7 @@ test('the bars of a lane follow each other without a gap or an overlap', () => {
   )
 })
 
-test('every move of every path is one that the declaration has', () => {
+test('session: every move of every path is one that the declaration has', () => {
   fc.assert(
     fc.property(anyRun, (runes) => {
       const paths = createPaths()

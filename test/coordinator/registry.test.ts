@@ -146,7 +146,7 @@ describe('Admission', () => {
   })
 })
 
-test('the nearest name is the one with the fewest letters to change', () => {
+test('registry: the nearest name is the one with the fewest letters to change', () => {
   expect(nearest('cmd_raed', ['cmd_write', 'cmd_read', 'cmd_scan'])).toBe('cmd_read')
   expect(nearest('abc', ['abd', 'xbc'])).toBe('abd')
   expect(nearest('same', ['other', 'same'])).toBe('same')

@@ -22,11 +22,11 @@ test.each(examples)('the example works as it stands: %#', async (code) => {
   await sw.close()
 })
 
-test('there is an example for each kind of provider', () => {
+test('models page: there is an example for each kind of provider', () => {
   expect(examples).toHaveLength(4)
 })
 
-test('the page lists the types of errors as they are', () => {
+test('models page: the page lists the types of errors as they are', () => {
   const rows = [...page.matchAll(/^\| `(\w+)` \| (yes|no) \| (.*) \|$/gm)].map(([, name, again, says]) => [
     name,
     again,

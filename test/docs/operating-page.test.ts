@@ -8,7 +8,7 @@ import { usualLimits } from '../../src/server/limits.ts'
 const guide = readFileSync('docs/operating.md', 'utf8')
 const readme = readFileSync('README.md', 'utf8')
 
-test('the operating guide has the limits that hold', () => {
+test('operating page: the operating guide has the limits that hold', () => {
   const { timeoutMs, maxOutputBytes } = tool({ name: 'any', input: z.object({}), run: () => null })
   const limits = Object.entries({
     ...usualLimits,
@@ -26,7 +26,7 @@ test('the operating guide has the limits that hold', () => {
 test.each([
   ['README.md', readme],
   ['docs/operating.md', guide],
-])('%s names only commands and options that there are', (_, text) => {
+])('operating page: %s names only commands and options that there are', (_, text) => {
   const used = [...text.matchAll(/statewright ([a-z]+)([^\n`|&#]*)/g)]
   for (const [line, name, rest = ''] of used) {
     const command = commands.find((c) => c.name === name)

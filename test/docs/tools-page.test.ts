@@ -18,11 +18,11 @@ test.each(examples)('the example works as it stands: %#', async (code) => {
   await sw.close()
 })
 
-test('there is an example for each kind of tool', () => {
+test('tools page: there is an example for each kind of tool', () => {
   expect(examples).toHaveLength(3)
 })
 
-test('the page lists what can be declared, with its defaults', () => {
+test('tools page: the page lists what can be declared, with its defaults', () => {
   const { input, run, name, description, ...usual } = tool({ name: 'look', input: z.object({}), run: () => null })
   const [table = ''] = /^\| Field \|.*?\n\n/ms.exec(page) ?? []
   const rows = [...table.matchAll(/^\| `(\w+)` \| (.*?) \|/gm)].map(([, field = '', says = '']) => [field, says])

@@ -6,15 +6,15 @@ import { contractMachine } from '../../src/machines/contract.ts'
 
 const changed: Machine = { ...contractMachine, meaning: 'Something else.' }
 
-test('no machine changed without a new version', () => {
+test('machine digests: no machine changed without a new version', () => {
   expect(unannounced(readGolden(), digestsOf(machines))).toEqual([])
 })
 
-test('the golden file is up to date; "npm run digests" writes it', () => {
+test('machine digests: the golden file is up to date; "npm run digests" writes it', () => {
   expect(readGolden()).toEqual(digestsOf(machines))
 })
 
-test('a change without a new version is found, and with one it is not', () => {
+test('machine digests: a change without a new version is found, and with one it is not', () => {
   const golden = digestsOf([contractMachine])
   expect(unannounced(golden, digestsOf([changed]))).toEqual([
     `contract changed and is still version ${changed.version}: raise its version, then run "npm run digests".`,
@@ -22,7 +22,7 @@ test('a change without a new version is found, and with one it is not', () => {
   expect(unannounced(golden, digestsOf([{ ...changed, version: changed.version + 1 }]))).toEqual([])
 })
 
-test('a digest depends on what is declared and not on the order of its fields', () => {
+test('machine digests: a digest depends on what is declared and not on the order of its fields', () => {
   const reordered = Object.fromEntries(Object.entries(contractMachine).reverse()) as unknown as Machine
   expect(digestsOf([reordered])).toEqual(digestsOf([contractMachine]))
   expect(digestsOf([changed])).not.toEqual(digestsOf([contractMachine]))

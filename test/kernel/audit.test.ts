@@ -79,7 +79,7 @@ describe.each(machines.map((machine) => [machine.name, machine as Machine] as co
   })
 })
 
-test('a gap and an undeclared move are told apart, with the number of the move', () => {
+test('audit: a gap and an undeclared move are told apart, with the number of the move', () => {
   const start: Move = { from: 'pending', to: 'running', trigger: 'start' }
   expect(audit(contractMachine, [start, { from: 'waiting', to: 'running', trigger: 'resume' }])).toEqual([
     'move 2 leaves waiting, but the subject was running',
@@ -89,7 +89,7 @@ test('a gap and an undeclared move are told apart, with the number of the move',
   ])
 })
 
-test('a subject settles along the edges that the fold applies by itself', () => {
+test('audit: a subject settles along the edges that the fold applies by itself', () => {
   const ended = stateNames(turnMachine).map((state) => [state, settled(turnMachine, state)])
   expect(Object.fromEntries(ended)).toEqual({
     idle: 'idle',

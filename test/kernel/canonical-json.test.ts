@@ -66,7 +66,7 @@ const anyJson = fc
   .jsonValue({ stringUnit: 'binary', maxDepth: 5 })
   .filter((value) => JSON.stringify(value).isWellFormed())
 
-test('another implementation writes the same text', () => {
+test('canonical json: another implementation writes the same text', () => {
   fc.assert(
     fc.property(anyJson, (value) => {
       expect(strict(value)).toBe(canonicalize(value))
@@ -75,7 +75,7 @@ test('another implementation writes the same text', () => {
   )
 })
 
-test('the text reads back to the value, and its text is itself', () => {
+test('canonical json: the text reads back to the value, and its text is itself', () => {
   fc.assert(
     fc.property(anyJson, (value) => {
       const text = strict(value)
@@ -86,7 +86,7 @@ test('the text reads back to the value, and its text is itself', () => {
   )
 })
 
-test('a key named __proto__ is a key like any other', () => {
+test('canonical json: a key named __proto__ is a key like any other', () => {
   const value = JSON.parse('{"b":1,"__proto__":{"a":2}}')
   expect(canonicalJson(value)).toBe('{"__proto__":{"a":2},"b":1}')
 })

@@ -6,7 +6,7 @@ import { turnMachine } from '../../src/machines/turn.ts'
 
 // The proof is that this file compiles: each expected error must be one. `tsc` is part of every check.
 
-test('wrong names do not compile where a machine is asked', () => {
+test('inference: wrong names do not compile where a machine is asked', () => {
   // @ts-expect-error there is no such state
   expect(transition(contractMachine, 'begun', 'start').allowed).toBe(false)
   // @ts-expect-error there is no such trigger
@@ -17,7 +17,7 @@ test('wrong names do not compile where a machine is asked', () => {
   expect(transition(turnMachine, 'idle', 'start_turn', { no_such_guard: true }).allowed).toBe(false)
 })
 
-test('wrong names do not compile where a machine is declared', () => {
+test('inference: wrong names do not compile where a machine is declared', () => {
   const states = {
     on: { tone: 'active', meaning: 'Lit.' },
     off: { tone: 'idle', meaning: 'Dark.', terminal: true },
@@ -40,7 +40,7 @@ test('wrong names do not compile where a machine is declared', () => {
   expect(defineMachine({ ...lamp, initial: 'on', transitions: silent }).name).toBe('lamp')
 })
 
-test('a decision is narrowed by its answer, and its types are those of the machine', () => {
+test('inference: a decision is narrowed by its answer, and its types are those of the machine', () => {
   const decision = transition(contractMachine, 'pending', 'start')
   // @ts-expect-error only an allowed move has a target
   expect(decision.to).toBe('running')

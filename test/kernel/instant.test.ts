@@ -4,7 +4,7 @@ import { readDay, readInstant } from '../../src/kernel/instant.ts'
 
 const moment = fc.integer({ min: -62_000_000_000_000, max: 250_000_000_000_000 })
 
-test('days and moments agree with the calendar of the host, for every year of four digits', () => {
+test('instant: days and moments agree with the calendar of the host, for every year of four digits', () => {
   fc.assert(
     fc.property(moment, (at) => {
       const text = new Date(at).toISOString()
@@ -15,7 +15,7 @@ test('days and moments agree with the calendar of the host, for every year of fo
   )
 })
 
-test('there is a day for exactly the texts that name one', () => {
+test('instant: there is a day for exactly the texts that name one', () => {
   for (let year = 1995; year <= 2005; year++)
     for (let month = 0; month <= 13; month++)
       for (let day = 0; day <= 32; day++) {

@@ -4,7 +4,7 @@ import { contractMachine } from '../../src/machines/contract.ts'
 import { runMachine } from '../../src/machines/run.ts'
 import { turnMachine } from '../../src/machines/turn.ts'
 
-test('yes is a value that names the edge it took', () => {
+test('transition: yes is a value that names the edge it took', () => {
   const decision = transition(contractMachine, 'running', 'suspend')
   expect(decision).toEqual({
     allowed: true,
@@ -79,12 +79,12 @@ test('transition: of several candidates the first declared one wins', () => {
   })
 })
 
-test('a state that the machine does not have, from an old log perhaps, is refused and not a crash', () => {
+test('transition: a state that the machine does not have, from an old log perhaps, is refused and not a crash', () => {
   const unknown = 'hibernating' as 'waiting'
   expect(transition(contractMachine, unknown, 'resume')).toMatchObject({ refusal: 'undeclared', legal: [] })
 })
 
-test('a decision cannot be changed by the one who got it', () => {
+test('transition: a decision cannot be changed by the one who got it', () => {
   const decision = transition(contractMachine, 'pending', 'start')
   expect(Object.isFrozen(decision)).toBe(true)
   const refusal = transition(contractMachine, 'pending', 'succeed')

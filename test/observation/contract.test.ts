@@ -157,14 +157,14 @@ describe('consequence view', () => {
   })
 })
 
-test('only a contract that waits has an unknown outcome, whatever its last rune gives as a reason', () => {
+test('contract: only a contract that waits has an unknown outcome, whatever its last rune gives as a reason', () => {
   const { opened, moves } = walked(true, [])
   const failed = { ...opened, kind: 'contract.moved', from: 'running', to: 'failed', trigger: 'fail' }
   const history = [opened, ...moves, { ...failed, payload: { reason: 'outcome_unknown' } }]
   expect(consequenceView(history as unknown as ContractHistory).consequence_label).toBe('FAILED')
 })
 
-test('transition records number the moves from 0, in order, and say who made them', () => {
+test('contract: transition records number the moves from 0, in order, and say who made them', () => {
   const { story, refund, history } = refundStory()
   story.park({ row: 'approval_asked', call: refund })
   story.append({ row: 'answered', call: refund }, { row: 'replied' })
@@ -225,7 +225,7 @@ describe('execution fact', () => {
   })
 })
 
-test('over random legal walks, every view says what the declaration says', () => {
+test('contract: over random legal walks, every view says what the declaration says', () => {
   const nodes = new Map(topology(contractMachine).nodes.map((node) => [node.status, node]))
   const labels = { pending: 'NOT_STARTED', running: 'IN_PROGRESS', waiting: 'WAITING', completed: 'SUCCESS' }
   const walk = fc.record({
@@ -319,7 +319,7 @@ function walked(irreversible: boolean, steps: readonly Step[]) {
   return { opened, moves }
 }
 
-test('an execution_state event says what the move did, whatever came after it', () => {
+test('contract: an execution_state event says what the move did, whatever came after it', () => {
   const { story, refund } = refundStory()
   story.append({ row: 'started', call: refund })
   story.append({ row: 'succeeded', call: refund })

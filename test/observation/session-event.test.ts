@@ -59,7 +59,7 @@ describe('every kind of rune', () => {
   )
 })
 
-test('a run is done once, whatever became of it; one that failed says first why', () => {
+test('session event: a run is done once, whatever became of it; one that failed says first why', () => {
   for (const { from, on, to, rune } of runMachine.transitions) {
     if (rune !== 'run.moved') continue
     const told = types(asRune(move('run', 'run_1', [from, on, to], { error_code: 'E' }), { run_id: 'run_1' }))
@@ -68,20 +68,20 @@ test('a run is done once, whatever became of it; one that failed says first why'
   }
 })
 
-test('what was not said gives no text', () => {
+test('session event: what was not said gives no text', () => {
   const silent = { text: '', usage: { input_tokens: 0, output_tokens: 0 } }
   expect(types(asRune(plain('turn.tool_calls_received', silent)))).toEqual([])
   expect(types(asRune(plain('turn.error')))).toEqual(['error'])
 })
 
-test('a move of a contract that began in secret is not told', () => {
+test('session event: a move of a contract that began in secret is not told', () => {
   const move1 = asRune({ ...move('contract', 'exe_1', ['pending', 'start']), execution_id: 'exe_1' } as Draft)
   expect(types(move1)).toEqual(['execution_state'])
   expect(types(move1, { ...opened, visibility: 'secret' })).toEqual([])
   expect(types(asRune(created('ses_1')))).toEqual(['status'])
 })
 
-test('a form comes with its fields, and its id is the one to answer', () => {
+test('session event: a form comes with its fields, and its id is the one to answer', () => {
   const request = { type: 'form', fields: [{ name: 'size' }], id: 'x' }
   const form = opening('interaction', 'int_1', { interaction_kind: 'ecs', prompt: 'Size?', request })
   const [event] = sessionEvents(asRune(form, { interaction_id: 'int_1', call_id: 'cal_1' }))

@@ -31,7 +31,7 @@ function halfDone() {
   return { story, paid, asked }
 }
 
-test('the trace holds every opening and every move of contracts, with who did it', () => {
+test('session: the trace holds every opening and every move of contracts, with who did it', () => {
   const { story } = halfDone()
   expect(executionTrace(story.runes).map((step) => [step.node_id, step.action, step.result])).toEqual([
     ['reasoning', 'create_contract:exe_1', null],
@@ -229,7 +229,7 @@ describe('state at', () => {
   })
 })
 
-test('the times in each state add up to the whole life of a subject', () => {
+test('session: the times in each state add up to the whole life of a subject', () => {
   const { story } = halfDone()
   story.later(490)
   story.append({ row: 'kept_waiting' })

@@ -9,7 +9,7 @@ function begun() {
   return { story, line: (ms = 0) => runLine(story.runes, 'run_1', story.now() + ms) }
 }
 
-test('each state of a run says what it does or waits for, in the words of the declaration', () => {
+test('waiting line: each state of a run says what it does or waits for, in the words of the declaration', () => {
   const { story, line } = begun()
   expect(line(3_000)).toBe('queued for 3 s. Ready for a worker.')
   story.take()
@@ -35,7 +35,7 @@ test('each state of a run says what it does or waits for, in the words of the de
   )
 })
 
-test('a failed run says with which code', () => {
+test('waiting line: a failed run says with which code', () => {
   const { story, line } = begun()
   story.take()
   story.append({
@@ -45,13 +45,13 @@ test('a failed run says with which code', () => {
   expect(line()).toBe('failed for 0 ms. Finished without one, and says why. MODEL_ERROR. It broke.')
 })
 
-test('a queued run of a paused session says that the session is the reason', () => {
+test('waiting line: a queued run of a paused session says that the session is the reason', () => {
   const { story, line } = begun()
   story.append({ row: 'paused' })
   expect(line()).toContain('The session is paused: ')
 })
 
-test('a session speaks for its only open run, or counts them, or says that there is none', () => {
+test('waiting line: a session speaks for its only open run, or counts them, or says that there is none', () => {
   const { story } = begun()
   expect(sessionLine(story.runes, story.now())).toBe('run_1: queued for 0 ms. Ready for a worker.')
   story.submit()
@@ -59,7 +59,7 @@ test('a session speaks for its only open run, or counts them, or says that there
   expect(sessionLine(story.runes.slice(0, 3), story.now())).toMatch(/^created for 20 ms\. .* No run is open\.$/)
 })
 
-test('what does not exist is said to', () => {
+test('waiting line: what does not exist is said to', () => {
   expect(sessionLine([], 0)).toBe('There is no such session.')
   expect(runLine([], 'run_1', 0)).toBe('There is no such run.')
 })

@@ -4,7 +4,7 @@ import type { Rune } from '../../src/runes/rune.ts'
 
 const rune = (event_id: number) => ({ event_id }) as Rune
 
-test('the end of a session is kept while someone follows it, and forgotten when the last one leaves', async () => {
+test('follow: the end of a session is kept while someone follows it, and forgotten when the last one leaves', async () => {
   // GIVEN two followers of a session, of which nothing is in the log yet
   const bell = createBell()
   const tail = createTail(bell.isAwaited)
@@ -31,7 +31,7 @@ test('the end of a session is kept while someone follows it, and forgotten when 
   expect(tail.after('ses_1', 1)).toBeUndefined()
 })
 
-test('a session that was just begun is read from memory, and few of those are kept', () => {
+test('follow: a session that was just begun is read from memory, and few of those are kept', () => {
   const tail = createTail(() => false)
   tail.add('ses_1', [rune(1), rune(2)])
   tail.add('ses_1', [rune(3)])

@@ -23,7 +23,7 @@ const anySecret = fc.oneof(
   fc.string({ unit: 'grapheme', minLength: 8, maxLength: 24 }).map((text) => text.toWellFormed()),
 )
 
-test('whatever the secret and wherever it stands, it is not in the text', () => {
+test('redactor: whatever the secret and wherever it stands, it is not in the text', () => {
   fc.assert(
     fc.property(secret, fc.jsonValue({ maxDepth: 3 }), fc.string(), (value, rest, around) => {
       const redactor = createRedactor({ secrets: new Map([['s', value]]) })
@@ -40,7 +40,7 @@ test('whatever the secret and wherever it stands, it is not in the text', () => 
   )
 })
 
-test('of two secrets where one contains the other, each is named as itself', () => {
+test('redactor: of two secrets where one contains the other, each is named as itself', () => {
   const redactor = createRedactor({
     secrets: new Map([
       ['short', 'password'],
@@ -54,7 +54,7 @@ test('of two secrets where one contains the other, each is named as itself', () 
   ])
 })
 
-test('the digits of a secret are found in a number', () => {
+test('redactor: the digits of a secret are found in a number', () => {
   const redactor = createRedactor({ secrets: new Map([['pin', '47114711']]) })
   expect(redactor.clean({ n: 47114711, m: 47 }).value).toEqual({ n: '[secret:pin]', m: 47 })
 })

@@ -6,15 +6,18 @@ import { payloads } from '../support/drafts.ts'
 
 const all = Object.keys(kinds) as Kind[]
 
-test.each(all)('what is left of %s has the shape of its kind, and erasing it again changes nothing', (kind) => {
-  const payload = payloads[kind] as Readonly<Record<string, Json>>
-  expect(payloadProblem(kind, payload)).toBeUndefined()
-  const left = erasedPayload(kind, payload)
-  expect(payloadProblem(kind, left)).toBeUndefined()
-  expect(erasedPayload(kind, left)).toEqual(left)
-})
+test.each(all)(
+  'erased payload: what is left of %s has the shape of its kind, and erasing it again changes nothing',
+  (kind) => {
+    const payload = payloads[kind] as Readonly<Record<string, Json>>
+    expect(payloadProblem(kind, payload)).toBeUndefined()
+    const left = erasedPayload(kind, payload)
+    expect(payloadProblem(kind, left)).toBeUndefined()
+    expect(erasedPayload(kind, left)).toEqual(left)
+  },
+)
 
-test('free text and free values are gone; what a fold needs is not', () => {
+test('erased payload: free text and free values are gone; what a fold needs is not', () => {
   const opened = { ...payloads['contract.opened'], idempotency_key: 'k', action_detail: { to: 'ann' } }
   expect(erasedPayload('contract.opened', opened)).toEqual({
     action_type: 'tool_call',

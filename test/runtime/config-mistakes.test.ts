@@ -53,19 +53,22 @@ const rows: readonly [string, () => object | undefined, RegExp][] = [
   ['nothing at all', () => undefined, /agents\.support\.role: /],
 ]
 
-test.each(rows)('an agent with %s is refused at start, with the path of the field', async (_title, given, sentence) => {
-  for (const name of ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN']) vi.stubEnv(name, undefined)
-  const change = given()
-  const support = change === undefined ? undefined : { role: 'support', model, ...change }
-  const options = { store: `sqlite:${folder}/none.db`, agents: { support } } as unknown as StatewrightOptions
-  await expect(createStatewright(options)).rejects.toMatchObject({
-    code: 'bad_definition',
-    message: expect.stringMatching(sentence),
-  })
-  expect(existsSync(`${folder}/none.db`)).toBe(false)
-})
+test.each(rows)(
+  'config mistakes: an agent with %s is refused at start, with the path of the field',
+  async (_title, given, sentence) => {
+    for (const name of ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN']) vi.stubEnv(name, undefined)
+    const change = given()
+    const support = change === undefined ? undefined : { role: 'support', model, ...change }
+    const options = { store: `sqlite:${folder}/none.db`, agents: { support } } as unknown as StatewrightOptions
+    await expect(createStatewright(options)).rejects.toMatchObject({
+      code: 'bad_definition',
+      message: expect.stringMatching(sentence),
+    })
+    expect(existsSync(`${folder}/none.db`)).toBe(false)
+  },
+)
 
-test('an agent written down as a plain object works like any other', async () => {
+test('config mistakes: an agent written down as a plain object works like any other', async () => {
   const agents = { support: { role: 'support', model } } as unknown as StatewrightOptions['agents']
   const sw = await createStatewright({ store: 'memory:', agents })
   expect(await (await sw.runs.start({ agent: 'support', input: 'hello' })).result()).toMatchObject({ result: 'hi' })

@@ -8,7 +8,7 @@ import { sha256 } from '../support/sha256.ts'
 const model = scriptedModel([say('hi')])
 const look = tool({ name: 'look', input: z.object({}), run: () => null })
 
-test('an agent has defaults for what was not said', () => {
+test('define agent: an agent has defaults for what was not said', () => {
   expect(agent({ role: 'support', model })).toEqual({
     role: 'support',
     model,
@@ -24,7 +24,7 @@ test('an agent has defaults for what was not said', () => {
   })
 })
 
-test('an agent at work knows its tools, and may ask a person unless it was told not to', () => {
+test('define agent: an agent at work knows its tools, and may ask a person unless it was told not to', () => {
   const working = equip(agent({ role: 'support', model, tools: [look] }), model, sha256)
   expect(working.registry.descriptions.map((d) => d.name)).toEqual(['look', 'ask_person'])
   expect(working.registry.find('look')).toBe(look)
@@ -75,7 +75,7 @@ const refused: readonly [string, object, RegExp][] = [
   ['a budget in the wrong unit', { budget: { tokens: -1 } }, /budget does not fit: \/tokens/],
   ['a budget for something unknown', { budget: { dollars: 5 } }, /dollars/],
 ]
-test.each(refused)('an agent with %s is refused', (_title, change, sentence) => {
+test.each(refused)('define agent: an agent with %s is refused', (_title, change, sentence) => {
   expect(() => agent({ role: 'support', model, ...change })).toThrow(
     expect.objectContaining({ code: 'bad_definition', message: expect.stringMatching(sentence) }),
   )

@@ -14,7 +14,7 @@ const refund = tool({
   run: ({ order }) => ({ refund: `r-${order}` }),
 })
 
-test('what is looked for in a long session is found without reading the whole of it', async () => {
+test('long session: what is looked for in a long session is found without reading the whole of it', async () => {
   const pay = () => call('payments.refund', { order: 'a' })
   const form = ask({ title: 'Which one?', fields: [{ name: 'choice', required: true }] })
   const payer = agent({

@@ -43,7 +43,7 @@ test('once: an answer that is there is returned at once, a later one when it com
   expect(listeners.size).toBe(0)
 })
 
-test('a session that cannot be read ends the waiting, and so does the signal', async () => {
+test('once: a session that cannot be read ends the waiting, and so does the signal', async () => {
   const { sessions, listeners, fail } = watched()
   const signal = AbortSignal.abort(new Error('enough'))
   await expect(once(sessions, 'ses_1', third, signal)).rejects.toThrow('enough')

@@ -7,7 +7,7 @@ import { workspaceTools } from '../../src/adapters/workspace/workspace-tools.ts'
 import { asOptions, asRecord, budgetOptions, policyOptions } from '../../src/runtime/options.ts'
 import { breakOff, scriptedModel } from '../../src/runtime/scripted-model.ts'
 
-test('a budget is recorded in snake_case, with the limits that were declared and no others', () => {
+test('options: a budget is recorded in snake_case, with the limits that were declared and no others', () => {
   const declared = { tokens: 1, toolCalls: 2, wallTimeMs: 3, costUsd: 4 }
   expect(budgetOptions.parse(declared)).toEqual(declared)
   const recorded = { tokens: 1, tool_calls: 2, wall_time_ms: 3, cost_usd: 4 }
@@ -27,7 +27,7 @@ test('options: budgets inside are renamed; what a user wrote inside other fields
   expect(asOptions(record)).toEqual(options)
 })
 
-test('a policy is read as the one that approvals are bound to', () => {
+test('options: a policy is read as the one that approvals are bound to', () => {
   expect(policyOptions.parse({})).toEqual({ mode: 'auto', per_tool_overrides: {}, pre_approved: [] })
   const declared = { mode: 'read_only', perToolOverrides: { pay: 'always' }, preApproved: ['look'] }
   const policy = { mode: 'read_only', per_tool_overrides: { pay: 'always' }, pre_approved: ['look'] }
@@ -53,7 +53,7 @@ test.each([
   ],
   ['the shell', workspace({ shell: { timeout_ms: 5 } }), 'timeoutMs'],
   ['fetch', workspace({ fetch: { allow: [], max_redirects: 5 } }), 'maxRedirects'],
-])('an option of %s as records spell it is refused, with the one that is meant', (_of, make, meant) => {
+])('options: an option of %s as records spell it is refused, with the one that is meant', (_of, make, meant) => {
   const message = expect.stringContaining(`Did you mean "${meant}"? Known fields: `)
   expect(make).toThrow(expect.objectContaining({ code: 'bad_definition', message }))
 })

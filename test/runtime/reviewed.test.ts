@@ -91,14 +91,14 @@ describe('secrets', () => {
   })
 })
 
-test('a steer without input is refused', async () => {
+test('reviewed: a steer without input is refused', async () => {
   const world = await createWorld({ agents: { a: agent({ role: 'a', model: scriptedModel([say('done')]) }) } })
   const run = await world.sw.runs.start({ agent: 'a', input: 'go' })
   await expect(run.steer(null)).rejects.toMatchObject({ code: 'input_missing' })
   await world.end()
 })
 
-test('a redaction waits for the run that is under way, and leaves a waiting one able to go on', async () => {
+test('reviewed: a redaction waits for the run that is under way, and leaves a waiting one able to go on', async () => {
   let release = () => {}
   const held = new Promise<string>((resolve) => {
     release = () => resolve('read')
@@ -164,7 +164,7 @@ test.each(['memory', 'sqlite'] as const)(
   },
 )
 
-test('a reply that races with a cancel is no crash of the agent', async () => {
+test('reviewed: a reply that races with a cancel is no crash of the agent', async () => {
   const slow = tool({
     name: 'slow.do',
     input: z.object({}),
@@ -190,7 +190,7 @@ test('a reply that races with a cancel is no crash of the agent', async () => {
   await world.end()
 })
 
-test('a shutdown leaves delegated tasks alone', async () => {
+test('reviewed: a shutdown leaves delegated tasks alone', async () => {
   const note = tool({ name: 'notes.write', input: z.object({}), approval: 'always', run: () => 'written' })
   const agents = {
     lead: agent({

@@ -31,7 +31,7 @@ const script = [
   say('Done.'),
 ]
 
-test('each answer of the script is played in its place', async () => {
+test('scripted model: each answer of the script is played in its place', async () => {
   const model = scriptedModel(script)
   expect(model.id).toBe('scripted')
   const dialogue: Message[] = [user]
@@ -54,7 +54,7 @@ test('each answer of the script is played in its place', async () => {
   })
 })
 
-test('the same dialogue gets the same answer from a model that never heard of it, and from one that heard others', async () => {
+test('scripted model: the same dialogue gets the same answer from a model that never heard of it, and from one that heard others', async () => {
   const used = scriptedModel(script)
   const longer = [user, said('1'), said('2'), said('3')]
   await hear(used, longer)
@@ -67,29 +67,29 @@ test('the same dialogue gets the same answer from a model that never heard of it
   expect(await hear(used, shifted)).toEqual(await hear(scriptedModel(script), [...shifted]))
 })
 
-test('an answer that was cut short is given again', async () => {
+test('scripted model: an answer that was cut short is given again', async () => {
   const model = scriptedModel([say('one'), say('two')])
   expect(await hear(model, [user, said('on', true), user])).toMatchObject({ text: 'one' })
   expect(await hear(model, [user, said('one'), said('tw', true)])).toMatchObject({ text: 'two' })
 })
 
-test('a function decides by the request and by how many answers there were', async () => {
+test('scripted model: a function decides by the request and by how many answers there were', async () => {
   const model = scriptedModel((req, answered) => say(`${answered} of ${req.messages.length}`))
   expect(await hear(model, [user, said('a'), user])).toMatchObject({ text: '1 of 3' })
 })
 
-test('a broken answer is an error with what was said before it', async () => {
+test('scripted model: a broken answer is an error with what was said before it', async () => {
   const model = scriptedModel([breakOff('overloaded', { errorType: 'rate_limit', text: 'so' })])
   expect(await hear(model)).toMatchObject({ kind: 'error', error_type: 'rate_limit', retryable: true, partial: 'so' })
 })
 
-test('a text comes in as many pieces as were asked for', async () => {
+test('scripted model: a text comes in as many pieces as were asked for', async () => {
   const deltas: string[] = []
   await hear(scriptedModel([say('abcdefg')], { pieces: 3 }), [], deltas)
   expect(deltas).toEqual(['abc', 'def', 'g'])
 })
 
-test('a test can stop it in the middle of a sentence', async () => {
+test('scripted model: a test can stop it in the middle of a sentence', async () => {
   const abort = new AbortController()
   const model = scriptedModel([say('abcd')], {
     pieces: 4,
@@ -101,7 +101,7 @@ test('a test can stop it in the middle of a sentence', async () => {
   expect(await heard).toMatchObject({ kind: 'aborted', partial: 'ab' })
 })
 
-test('a step costs the same however long the dialogue is', async () => {
+test('scripted model: a step costs the same however long the dialogue is', async () => {
   const model = scriptedModel(Array.from({ length: 10_000 }, (_, i) => call('step', { i })))
   const messages: Message[] = [user]
   let looks = 0

@@ -15,7 +15,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(root, { recursive: true }))
 
-test('a page that is missing, or says something else, is stale and is named', () => {
+test('docs: a page that is missing, or says something else, is stale and is named', () => {
   expect(stalePages(root, pages)).toEqual(pages.map((page) => page.path))
   writePages(root, pages)
   expect(stalePages(root, pages)).toEqual([])
@@ -23,7 +23,7 @@ test('a page that is missing, or says something else, is stale and is named', ()
   expect(stalePages(root, pages)).toEqual(['docs/reference/faults.md'])
 })
 
-test('the page of machines speaks of every state, move, extension and forbidden move', () => {
+test('docs: the page of machines speaks of every state, move, extension and forbidden move', () => {
   const text = pages.find((page) => page.path.endsWith('machines.md'))?.render() ?? ''
   for (const machine of machines as readonly Machine[]) {
     const section = text.split('\n## ').find((part) => part.startsWith(`${machine.name}\n`)) ?? ''
@@ -44,6 +44,6 @@ test('docs: the page of faults has code, meaning and remedy of every fault', () 
     expect(text).toContain(`| \`${code}\` | ${row.meaning} | ${row.remedy} | ${row.http} | `)
 })
 
-test('a bar in a cell does not end the cell', () => {
+test('docs: a bar in a cell does not end the cell', () => {
   expect(table(['a|b'], [['c']])).toBe('| a\\|b |\n| --- |\n| c |')
 })

@@ -24,11 +24,11 @@ async function problemsOf(tree: Readonly<Record<string, readonly string[]>>): Pr
   return (await cruiseRooms(root)).problems
 }
 
-test('a tree without modules fails, since nothing was checked', async () => {
+test('rooms: a tree without modules fails, since nothing was checked', async () => {
   expect(await cruiseRooms(root)).toEqual({ modules: 0, problems: ['no modules: there is nothing to check here'] })
 })
 
-test('a tree that keeps the rules passes, and every file of it was looked at', async () => {
+test('rooms: a tree that keeps the rules passes, and every file of it was looked at', async () => {
   const tree = { 'src/kernel/a.ts': [], 'src/machines/b.ts': ['../kernel/a.ts'], 'src/main.ts': ['./machines/b.ts'] }
   expect(await problemsOf(tree)).toEqual([])
   expect((await cruiseRooms(root)).modules).toBe(3)
@@ -91,6 +91,6 @@ test.each<[string, Readonly<Record<string, readonly string[]>>, string]>([
   ['an import of main', { 'src/cli/a.ts': ['../main.ts'], 'src/main.ts': [] }, 'nothing-imports-main: src/cli/a.ts'],
   ['a ring of imports', { 'src/kernel/a.ts': ['./b.ts'], 'src/kernel/b.ts': ['./a.ts'] }, 'no-cycles'],
   ['an import of nothing', { 'src/kernel/a.ts': ['./gone.ts'] }, 'nothing-is-unresolved: src/kernel/a.ts'],
-])('%s is found', async (_, tree, problem) => {
+])('rooms: %s is found', async (_, tree, problem) => {
   expect((await problemsOf(tree)).join('\n')).toContain(problem)
 })

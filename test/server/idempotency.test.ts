@@ -27,7 +27,7 @@ async function served(options: Parameters<typeof startServer>[1] = {}) {
 
 const key = (value: string) => ({ 'idempotency-key': value })
 
-test('the same submission with the same key is one run, however often and however soon it is sent', async () => {
+test('idempotency: the same submission with the same key is one run, however often and however soon it is sent', async () => {
   const { ask, world } = await served()
   const body = { agent: 'support', input: 'Refund.' }
   const send = () => ask('/api/runs', { body, headers: key('"one"') })
@@ -96,7 +96,7 @@ test('a key is remembered by the log: another process on the same store knows it
   expect(await logs()).toEqual(before)
 })
 
-test('any other request with a key is carried out once, and its answer kept', async () => {
+test('idempotency: any other request with a key is carried out once, and its answer kept', async () => {
   const tokens = ['mia', 'noa'].map((name) => tokenOf(name, 'admin', `${name}-secret`))
   const { ask, world } = await served({ tokens })
   const mine = { token: 'mia-secret' }
@@ -123,7 +123,7 @@ test('any other request with a key is carried out once, and its answer kept', as
   expect(await ask(pause, { token: 'noa-secret', body: {}, headers: key('p') })).toMatchObject({ status: 200 })
 })
 
-test('while a request is being carried out, its repetition is told so', async () => {
+test('idempotency: while a request is being carried out, its repetition is told so', async () => {
   const goOn = Promise.withResolvers<void>()
   const begun = Promise.withResolvers<void>()
   let carriedOut = 0
@@ -153,7 +153,7 @@ test('while a request is being carried out, its repetition is told so', async ()
   expect(carriedOut).toBe(1)
 })
 
-test('answers are kept for a day, up to a limit, and never while they are outstanding', async () => {
+test('idempotency: answers are kept for a day, up to a limit, and never while they are outstanding', async () => {
   let now = 0
   const kept = createKeptAnswers({ ...usualLimits, keptAnswers: 3 }, { now: () => now, isExclusive: true })
   let carriedOut = 0
@@ -171,7 +171,7 @@ test('answers are kept for a day, up to a limit, and never while they are outsta
   expect(usualLimits.keptAnswersMs).toBe(24 * 3_600_000)
 })
 
-test('a key is a text with or without quotes', () => {
+test('idempotency: a key is a text with or without quotes', () => {
   expect(readKey(undefined)).toBeNull()
   expect(readKey('"8e03978e-40d5-43dd-bc93-6894a57f9324"')).toBe('8e03978e-40d5-43dd-bc93-6894a57f9324')
   expect(readKey('8e03978e')).toBe('8e03978e')

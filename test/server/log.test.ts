@@ -6,7 +6,7 @@ import { createLogger } from '../../src/server/log.ts'
 import { createBackendWorld, supportAgent } from '../support/backend.ts'
 import { secretOf, startServer } from '../support/server.ts'
 
-test('a request leaves one line that says who, what and how long, and no secret', async () => {
+test('server log: a request leaves one line that says who, what and how long, and no secret', async () => {
   const canary = 'canary-5f3a9c"é\\'
   const lines: string[] = []
   const redactor = createRedactor({ secrets: new Map([['the canary', canary]]) })

@@ -27,7 +27,7 @@ async function served(options: Parameters<typeof startServer>[1] = {}) {
   return { world, backend, ...server }
 }
 
-test('lists go on where the page before ended, whatever happens in between, and can be narrowed', async () => {
+test('server pages: lists go on where the page before ended, whatever happens in between, and can be narrowed', async () => {
   const { ask, world } = await served()
   const ids: string[] = []
   for (let n = 0; n < 7; n++) {
@@ -70,7 +70,7 @@ test('lists go on where the page before ended, whatever happens in between, and 
     expect(await ask(`/api/runs?cursor=${encodeURIComponent(bad)}`), bad).toMatchObject({ status: 422 })
 })
 
-test('runes are read forwards and backwards, and by kind, without gaps', async () => {
+test('server pages: runes are read forwards and backwards, and by kind, without gaps', async () => {
   const { ask, world } = await served()
   const { sessionId } = await world.sw.runs.start({ agent: 'support', input: 'Refund.' })
   await world.sw.idle()
@@ -92,7 +92,7 @@ test('runes are read forwards and backwards, and by kind, without gaps', async (
   expect(await walk('kinds=goal.', (next) => `&after=${next}`)).toEqual([])
 })
 
-test('the console is served without a token, with its rules, and nothing else of the disk is', async () => {
+test('server pages: the console is served without a token, with its rules, and nothing else of the disk is', async () => {
   const folder = scratch.fresh()
   mkdirSync(join(folder, 'assets'))
   writeFileSync(join(folder, 'index.html'), '<!doctype html><title>console</title>')
@@ -187,7 +187,7 @@ test('F-80 guard: it judges the route that the router matched, and a route witho
   expect(await sent('/api/sessions?%74oken=x', [host, who])).toBe(400)
 })
 
-test('a name of the server counts however it is capitalised', async () => {
+test('server pages: a name of the server counts however it is capitalised', async () => {
   const { ask } = await served({ hosts: ['Ops.Example.com'] })
   for (const host of ['ops.example.com', 'OPS.example.com:443'])
     expect((await ask('/api/sessions', { headers: { host } })).status, host).toBe(200)

@@ -6,7 +6,7 @@ import { plain } from '../support/drafts.ts'
 import { secret } from '../support/served-streams.ts'
 import { secret as hide, memory, openSession, session_id } from '../support/session-on-air.ts'
 
-test('a client far away follows a session as the store has it, also when it is cut off', async () => {
+test('remote follow: a client far away follows a session as the store has it, also when it is cut off', async () => {
   const { runelog, write, say, port, streams } = await openSession()
   await write(...Array.from({ length: 200 }, memory))
   const client = remoteClient({ url: `http://127.0.0.1:${port}`, token: secret, fetch, pause: () => setImmediate() })

@@ -19,7 +19,7 @@ async function served(script = [refund, say('Done.')]) {
   return { world, backend, ...server }
 }
 
-test('a run is submitted, asked about, answered and read over HTTP', async () => {
+test('server: a run is submitted, asked about, answered and read over HTTP', async () => {
   const { ask, world } = await served()
   const submitted = await ask('/api/runs', { body: { agent: 'support', input: 'Refund.' } })
   expect(submitted).toMatchObject({ status: 200, json: { is_repeated: false } })
@@ -39,7 +39,7 @@ test('a run is submitted, asked about, answered and read over HTTP', async () =>
   expect(bundle.text.trim().split('\n').length).toBe((await world.runes(session_id)).length + 2)
 })
 
-test('the OpenAPI document is valid and names every operation', async () => {
+test('server: the OpenAPI document is valid and names every operation', async () => {
   const { ask } = await served()
   const { json } = await ask('/api/openapi.json')
   const result = await new Validator().validate(structuredClone(json))
@@ -52,7 +52,7 @@ test('the OpenAPI document is valid and names every operation', async () => {
   expect(new Set(described).size).toBe(described.length)
 })
 
-test('a refusal is a problem', async () => {
+test('server: a refusal is a problem', async () => {
   const { ask } = await served()
   const missing = await ask('/api/sessions/ses_none')
   expect(missing.headers.get('content-type')).toBe('application/problem+json; charset=utf-8')

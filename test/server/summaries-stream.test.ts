@@ -11,7 +11,7 @@ import { startStreams } from '../support/stream-server.ts'
 
 const path = '/api/summaries/stream'
 
-test('a list that is kept up to date shows what it would show if it were loaded again', async () => {
+test('summaries stream: a list that is kept up to date shows what it would show if it were loaded again', async () => {
   const { world, backend, client } = await createBackendWorld({ support: supportAgent([refund]) })
   const { read } = await startStreams({ backend, timers: world.hand.timers, warn: console.error })
   const reader = read(path)
@@ -43,7 +43,7 @@ test('F-88 server: HEAD on a stream is answered like GET, without a body, and op
   await world.end()
 })
 
-test('a session that moves all the time is told of four times a second, and the last time as it stays', async () => {
+test('summaries stream: a session that moves all the time is told of four times a second, and the last time as it stays', async () => {
   const { write, read, hand, runelog } = await openSession()
   const reader = read(path)
   await reader.until('the beginning', () => reader.heard.length === 1)
@@ -72,7 +72,7 @@ test('a session that moves all the time is told of four times a second, and the 
   expect(told()).toHaveLength(before + 1)
 })
 
-test('when notices were lost the list has to be loaded again, and a heartbeat says that the line is up', async () => {
+test('summaries stream: when notices were lost the list has to be loaded again, and a heartbeat says that the line is up', async () => {
   let ring: Parameters<Awaited<ReturnType<typeof openSession>>['runelog']['watch']>[0] = () => {}
   const { read, hand, get } = await openSession({}, (runelog) => ({
     ...runelog,

@@ -35,16 +35,16 @@ const killed = move('agent', 'a1', 'agent.terminated', 'idle kill terminated')
 
 const good = [...begin, toolsBegin, call, asked, approved, succeeded, toolsEnd, end, turn2]
 
-test('a rune of the runelog is something to audit', () => {
+test('audit runes: a rune of the runelog is something to audit', () => {
   const asItIs = (rune: Rune): RuneLike => rune
   expect(asItIs).toBeTypeOf('function')
 })
 
-test('a legal log has no problems', () => {
+test('audit runes: a legal log has no problems', () => {
   expect(auditRunes(good)).toEqual([])
 })
 
-test('a denied call has its move and then its result, which is not a move', () => {
+test('audit runes: a denied call has its move and then its result, which is not a move', () => {
   const denied = tool('tool.denied', 'awaiting_approval denied denied')
   const result = { ...ids, kind: 'tool.result', call_id: 'c1' }
   expect(auditRunes([...begin, toolsBegin, call, asked, denied, result, toolsEnd, end])).toEqual([])
@@ -53,22 +53,22 @@ test('a denied call has its move and then its result, which is not a move', () =
   ])
 })
 
-test('a call may be open for as long as its turn is', () => {
+test('audit runes: a call may be open for as long as its turn is', () => {
   expect(auditRunes([...begin, toolsBegin, call, asked])).toEqual([])
 })
 
-test('the runes of a turn carry the agent along', () => {
+test('audit runes: the runes of a turn carry the agent along', () => {
   expect(auditRunes([...begin, end, killed])).toEqual([])
   expect(auditRunes([...begin, killed])).toEqual(['agent a1: move 3 leaves idle, but the subject was running_turn'])
 })
 
-test('a carried move does not happen to a subject that is elsewhere', () => {
+test('audit runes: a carried move does not happen to a subject that is elsewhere', () => {
   const paused = move('session', 's1', 'session.paused', 'active pause_requested paused')
   const resumed = move('session', 's1', 'session.resumed', 'paused resume_requested active')
   expect(auditRunes([...begin, paused, end, resumed])).toEqual([])
 })
 
-test('sessions do not disturb each other', () => {
+test('audit runes: sessions do not disturb each other', () => {
   const other = good.map((rune) => ({
     ...rune,
     session_id: 's2',
@@ -122,6 +122,6 @@ test.each<[string, readonly RuneLike[], string]>([
   ],
   ['success before approval', [...begin, toolsBegin, call, asked, succeeded], 'INV-TOOL-APPROVAL-BEFORE-EXEC'],
   ['two turns of one agent at once', [...begin, turn2], 'INV-TURN-SEQUENTIAL'],
-])('%s is found', (_, runes, problem) => {
+])('audit runes: %s is found', (_, runes, problem) => {
   expect(auditRunes(runes).join('\n')).toContain(problem)
 })

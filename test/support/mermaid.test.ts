@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { parseMermaid, readLabel } from './mermaid.ts'
 
-test('beginnings, endings and labelled arrows are read', () => {
+test('mermaid: beginnings, endings and labelled arrows are read', () => {
   const text = 'stateDiagram-v2\n  [*] --> a\n\n  a --> b : go\n  a --> c: Go on\n  b --> [*]'
   expect(parseMermaid(text)).toEqual({
     initial: ['a'],
@@ -21,15 +21,15 @@ test.each([
   ['note right of a', 2],
   ['state a {', 2],
   ['stateDiagram-v2', 2],
-])('%s is an error that names its line', (line, number) => {
+])('mermaid: %s is an error that names its line', (line, number) => {
   expect(() => parseMermaid(`stateDiagram-v2\n${line}`)).toThrow(`line ${number} is not understood: ${line}`)
 })
 
-test('a text that does not begin as a state diagram is an error', () => {
+test('mermaid: a text that does not begin as a state diagram is an error', () => {
   expect(() => parseMermaid('graph TD')).toThrow('line 1')
 })
 
-test('a label is one trigger or several, with a guard in parentheses or several in brackets', () => {
+test('mermaid: a label is one trigger or several, with a guard in parentheses or several in brackets', () => {
   const read = (label: string) => readLabel({ line: 7, from: 'a', to: 'b', label })
   expect(read('kill(force)')).toEqual([{ trigger: 'kill', guards: ['force'] }])
   expect(read('interrupt / steer')).toEqual([

@@ -18,7 +18,7 @@ const elsewhere = [
   ...Object.keys(goalFrames),
 ]
 
-test('random stories break no rule, and together they take every row that a run has', () => {
+test('random run: random stories break no rule, and together they take every row that a run has', () => {
   const taken = new Map<string, number>([
     ['thread called', 1],
     ['thread asked', 1],

@@ -4,18 +4,18 @@ import { perform } from './scenario.ts'
 
 const created: RuneLike = { kind: 'session.created', session_id: 's1' }
 
-test('a play that asserts nothing fails', async () => {
+test('scenario: a play that asserts nothing fails', async () => {
   // The failure is awaited first: an `expect` around the running play would count as its assertion.
   const failures = [await perform(() => {}).catch(String), await perform(async () => {}).catch(String)]
   expect(failures).toEqual(Array(2).fill('Error: The scenario asserted nothing.'))
 })
 
-test('a play that asserts passes, and one whose assertion fails, fails', async () => {
+test('scenario: a play that asserts passes, and one whose assertion fails, fails', async () => {
   await perform(() => expect(1).toBe(1))
   await expect(perform(() => expect(1).toBe(2))).rejects.toThrow('expected 1 to be 2')
 })
 
-test('a recorded log is read at the end and judged', async () => {
+test('scenario: a recorded log is read at the end and judged', async () => {
   const log: RuneLike[] = []
   const play = perform(({ record }) => {
     record(() => log)
@@ -25,7 +25,7 @@ test('a recorded log is read at the end and judged', async () => {
   await expect(play).rejects.toThrow('session s1 was opened before')
 })
 
-test('a recorded log without runes fails, since it would prove nothing', async () => {
+test('scenario: a recorded log without runes fails, since it would prove nothing', async () => {
   const play = perform(({ record }) => {
     record([])
     expect(true).toBe(true)
@@ -33,7 +33,7 @@ test('a recorded log without runes fails, since it would prove nothing', async (
   await expect(play).rejects.toThrow('holds no runes')
 })
 
-test('a log may be an array, a promise of one, or a stream', async () => {
+test('scenario: a log may be an array, a promise of one, or a stream', async () => {
   async function* stream() {
     yield created
   }

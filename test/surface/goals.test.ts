@@ -19,7 +19,7 @@ import { scratchFolder } from '../support/scratch-folder.ts'
 
 const registry = registryIn(scratchFolder('goal-operations').fresh())
 
-test('every operation of goals answers with what it declares', async () => {
+test('goals: every operation of goals answers with what it declares', async () => {
   const found = {
     severity: 'warning',
     category: 'style',

@@ -12,7 +12,7 @@ import { secretOf, startServer } from '../support/server.ts'
 
 const pause = async () => {}
 
-test('a server answers and refuses as the store itself does', async () => {
+test('remote client: a server answers and refuses as the store itself does', async () => {
   const { world, backend } = await createBackendWorld({ support: supportAgent([refund, say('Done.')]) })
   const server = await startServer(backend)
   const near = localClient(backend, async () => {})
@@ -40,7 +40,7 @@ test('a server answers and refuses as the store itself does', async () => {
   await world.end()
 })
 
-test('a follower who is cut off comes back to where it was, and hears what is not durable yet', async () => {
+test('remote client: a follower who is cut off comes back to where it was, and hears what is not durable yet', async () => {
   // GIVEN a server that breaks off in the middle of what a third rune says, and goes on from where the reader was
   const cursors: (string | undefined)[] = []
   const bare = createBareServer((request, response) => {
@@ -75,7 +75,7 @@ test('a follower who is cut off comes back to where it was, and hears what is no
   expect(heard[0]).toEqual({ session_id: 's', run_id: 'r', turn_id: 't', offset: 0, text: 'Hi' })
 })
 
-test('events are read however the bytes are cut', async () => {
+test('remote client: events are read however the bytes are cut', async () => {
   const text = 'event: a\r\ndata: é1\r\ndata: 2\r\nid: 5\r\n\r\n: nothing\nid: 6\n\ndata\n\nevent: b\ndata: {}\n\n'
   const bytes = new TextEncoder().encode(text)
   for (let size = 1; size <= bytes.length; size++) {

@@ -34,7 +34,7 @@ async function hear(parts: readonly object[], asking = request) {
 const finish = (unified: string, raw?: string) => ({ type: 'finish', finishReason: { unified, raw }, usage: {} })
 const call = { type: 'tool-call', toolCallId: 'c1', toolName: 'mail_send', input: '{"to":"ann"}' }
 
-test('what a provider runs itself is text and never a call', async () => {
+test('ai-sdk parts: what a provider runs itself is text and never a call', async () => {
   const { text, others } = await hear([
     { ...call, toolName: 'web_search', providerExecuted: true, input: '{"q":"rain"}' },
     { type: 'tool-result', toolCallId: 'c1', toolName: 'web_search', result: 'half', preliminary: true },
@@ -51,7 +51,7 @@ test('what a provider runs itself is text and never a call', async () => {
   expect(others).toEqual([{ type: 'done', finish: 'tool_calls' }])
 })
 
-test('an approval for a tool of the provider cannot be given', async () => {
+test('ai-sdk parts: an approval for a tool of the provider cannot be given', async () => {
   const { others } = await hear([{ type: 'tool-approval-request', approvalId: 'a', toolCallId: 'c' }, finish('stop')])
   expect(others).toMatchObject([{ error_type: 'bad_request', retryable: false }])
 })
@@ -66,7 +66,7 @@ test.each([
   ['content-filter', 'refusal', ['done']],
   ['length', 'max_tokens', ['answer_too_long']],
   ['something new', 'x', ['stream_truncated']],
-])('an answer with a call that finishes with %s (%s) is %j', async (unified, raw, expected) => {
+])('ai-sdk parts: an answer with a call that finishes with %s (%s) is %j', async (unified, raw, expected) => {
   const { others } = await hear([call, finish(unified, raw)])
   expect(others.map((event) => (event.type === 'error' ? event.error_type : event.type))).toEqual(expected)
 })
@@ -81,7 +81,7 @@ test('usage: tokens that the provider did not count are not made up, and those t
   expect((await hear([finish('stop')])).others).toEqual([{ type: 'done', finish: 'stop' }])
 })
 
-test('what the package warns of is told once', async () => {
+test('ai-sdk parts: what the package warns of is told once', async () => {
   const warnings = [{ type: 'unsupported', feature: 'temperature', details: 'It has none.' }]
   const told: string[] = []
   const { model } = sending([{ type: 'stream-start', warnings }, finish('stop')], {
@@ -91,7 +91,7 @@ test('what the package warns of is told once', async () => {
   expect(told).toEqual(['unsupported: temperature: It has none.'])
 })
 
-test('settings reach the provider', async () => {
+test('ai-sdk parts: settings reach the provider', async () => {
   const provider_options = { anthropic: { thinking: { type: 'enabled', budgetTokens: 1_024 } } }
   const { model, asked } = sending([finish('stop')], {
     maxOutputTokens: 99,
@@ -103,7 +103,7 @@ test('settings reach the provider', async () => {
   expect(options).toEqual({ maxOutputTokens: 99, temperature: 0, providerOptions: provider_options })
 })
 
-test('arguments that take long to write are not silence', async () => {
+test('ai-sdk parts: arguments that take long to write are not silence', async () => {
   const hand = createTestClock()
   async function* slowly() {
     for (let i = 0; i < 20; i++) {
@@ -141,7 +141,7 @@ async function promptOf(messages: readonly Message[], more: Partial<ModelRequest
   return asked[0]?.prompt
 }
 
-test('a dialogue in the words of the AI SDK', async () => {
+test('ai-sdk parts: a dialogue in the words of the AI SDK', async () => {
   const calls = [
     { call_id: 'call_1', name: 'mail.send', arguments: { to: 'ann' } },
     { call_id: 'call_2', name: 'mail.send', arguments: '{"to' },
@@ -192,7 +192,7 @@ const result = (toolCallId: string, toolName: string, type: string, value: strin
   output: { type, value },
 })
 
-test('of answers that broke off, only the one from which a person went on is told', async () => {
+test('ai-sdk parts: of answers that broke off, only the one from which a person went on is told', async () => {
   const broken = (text: string): Message => ({ role: 'assistant', text, calls: [], partial: true })
   const user = (content: string): Message => ({ role: 'user', content })
   const prompt = await promptOf([user('a'), broken('b1'), broken('b2'), user('c'), broken('d')])
@@ -205,7 +205,7 @@ test('of answers that broke off, only the one from which a person went on is tol
 
 const signed = (value: string) => ({ providerMetadata: { test: { signature: value, itemId: 'rs_1', nothing: null } } })
 
-test('what the provider wants to see again comes back in its order, without references to what it may forget', async () => {
+test('ai-sdk parts: what the provider wants to see again comes back in its order, without references to what it may forget', async () => {
   const { events } = await hear([
     { type: 'reasoning-start', id: '0' },
     { type: 'reasoning-delta', id: '0', delta: 'hm' },
@@ -258,7 +258,7 @@ test.each([
   ['no call', [finish('stop')]],
   ['nothing signed', [call, finish('stop')]],
   ['half a character', [{ ...call, providerMetadata: { test: { signature: '\ud83d' } } }, finish('stop')]],
-])('an answer with %s leaves nothing to be seen again', async (_title, parts) => {
+])('ai-sdk parts: an answer with %s leaves nothing to be seen again', async (_title, parts) => {
   const { events } = await hear([{ type: 'reasoning-delta', id: '0', delta: 'hm' }, ...parts])
   expect(events.map(({ type }) => type)).not.toContain('provider_state')
   expect(events.at(-1)).toEqual({ type: 'done', finish: 'stop' })

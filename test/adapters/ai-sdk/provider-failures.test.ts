@@ -180,7 +180,7 @@ describe.each(needKeys)('$title without a key', (provider: Provider) => {
   })
 })
 
-test('a model that has its key has no problem', () => {
+test('provider failures: a model that has its key has no problem', () => {
   for (const provider of providers)
     expect(aiSdkModel(provider.model({ url: 'http://127.0.0.1:1/v1', key })).problem?.()).toBeUndefined()
 })

@@ -90,7 +90,7 @@ test.each([
   [{ 'retry-after': 'later' }, undefined],
   [{}, undefined],
   [undefined, undefined],
-])('the wait asked for by %j is %s', (headers, expected) => {
+])('ai-sdk shapes: the wait asked for by %j is %s', (headers, expected) => {
   expect(retryAfter(headers, 1_700_000_000_000)).toBe(expected)
 })
 
@@ -110,12 +110,12 @@ test.each([
     expect(told).not.toContain(part)
 })
 
-test('what is no key stays', () => {
+test('ai-sdk shapes: what is no key stays', () => {
   const said = 'Request req_011CSHoEeqs5C35K2UUqR7Fy0123456789: max_tokens 128000 exceeds 8192; the key is missing.'
   expect(withoutKeys(said)).toBe(said)
 })
 
-test('whatever is thrown, it gets a type of the table, a sentence, and no exception', () => {
+test('ai-sdk shapes: whatever is thrown, it gets a type of the table, a sentence, and no exception', () => {
   const hostile = fc.constant(
     Object.defineProperty({}, 'message', {
       get() {
@@ -165,6 +165,6 @@ test.each([
   [{ type: 'overloaded_error', message: 'Overloaded' }, 'provider_error'],
   ['prompt is too long', 'context_too_long'],
   [undefined, 'provider_error'],
-])('%s is %s', (thrown, error_type) => {
+])('ai-sdk shapes: %s is %s', (thrown, error_type) => {
   expect(classifyError(thrown, 0)).toMatchObject({ error_type })
 })

@@ -28,7 +28,7 @@ test('leases: a lease that is not renewed ends after its time, and says so', asy
   expect(lease.isValid()).toBe(false)
 })
 
-test('the time that taking the run took is gone from the lease', async () => {
+test('leases: the time that taking the run took is gone from the lease', async () => {
   const { hand, leases } = setUp()
   const since = leases.instant()
   await hand.advance(lease_ms - 10)
@@ -40,7 +40,7 @@ test('the time that taking the run took is gone from the lease', async () => {
   expect(leases.hold('run_2', 1, since).isValid()).toBe(false)
 })
 
-test('a renewal counts from when it was sent, however late its answer comes', async () => {
+test('leases: a renewal counts from when it was sent, however late its answer comes', async () => {
   const { hand, leases, asked } = setUp()
   const lease = leases.hold('run_1', 1, leases.instant())
   await hand.advance(300)
@@ -55,7 +55,7 @@ test('a renewal counts from when it was sent, however late its answer comes', as
   expect(lease.isValid()).toBe(false)
 })
 
-test('an answer that comes after the lease has ended does not bring it back', async () => {
+test('leases: an answer that comes after the lease has ended does not bring it back', async () => {
   const { hand, leases, asked } = setUp()
   const lease = leases.hold('run_1', 1, leases.instant())
   const renewal = leases.renew()
@@ -67,7 +67,7 @@ test('an answer that comes after the lease has ended does not bring it back', as
   expect(names(asked[1]?.runs)).toEqual([])
 })
 
-test('who is not renewed has lost its run at once; the others go on', async () => {
+test('leases: an expired lease loses only its own run', async () => {
   const { hand, leases, asked } = setUp()
   const [lost, kept] = [leases.hold('run_1', 3, leases.instant()), leases.hold('run_2', 1, leases.instant())]
   const renewal = leases.renew()
@@ -83,7 +83,7 @@ test('who is not renewed has lost its run at once; the others go on', async () =
   expect(kept.signal.aborted).toBe(false)
 })
 
-test('a database that does not answer ends every lease in time, and no earlier', async () => {
+test('leases: a database that does not answer ends every lease in time, and no earlier', async () => {
   const { hand, leases, asked } = setUp()
   const lease = leases.hold('run_1', 1, leases.instant())
   const renewal = leases.renew()
@@ -94,7 +94,7 @@ test('a database that does not answer ends every lease in time, and no earlier',
   expect(lease.signal.aborted).toBe(true)
 })
 
-test('what was let go of is not renewed, and is not lost either', async () => {
+test('leases: what was let go of is not renewed, and is not lost either', async () => {
   const { hand, leases, asked } = setUp()
   const lease = leases.hold('run_1', 1, leases.instant())
   lease.release()

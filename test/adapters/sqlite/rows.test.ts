@@ -28,7 +28,7 @@ function asAfterDeath(folder: string): string {
   return copy
 }
 
-test('rows that a killed process had not written are folded from the runes, and only from those after the last that were', async () => {
+test('rows: rows that a killed process had not written are folded from the runes, and only from those after the last that were', async () => {
   // GIVEN a store whose table has the first rows, and not what came later
   const { runelog, folder, inTable } = await store()
   accepted(await runelog.append({ session_id: 'ses_1', runes: [created('ses_1'), opening('contract', 'exe_1')] }))
@@ -58,7 +58,7 @@ test('rows: a list shows the last commit', async () => {
   expect(inTable('int_1')).toContain('open')
 })
 
-test('many rows are written without being asked for', async () => {
+test('rows: many rows are written without being asked for', async () => {
   const { runelog, inTable } = await store()
   accepted(await runelog.append({ session_id: 'ses_1', runes: [created('ses_1')] }))
   const contracts = Array.from({ length: 600 }, (_, i) => opening('contract', `exe_${i}`))
@@ -66,7 +66,7 @@ test('many rows are written without being asked for', async () => {
   expect(inTable('exe_599')).toContain('pending')
 })
 
-test('runes that leave the table are in the rows before', async () => {
+test('rows: runes that leave the table are in the rows before', async () => {
   const { runelog, folder } = await store()
   accepted(await runelog.append({ session_id: 'ses_1', runes: [created('ses_1'), opening('interaction', 'int_1')] }))
   accepted(await runelog.append({ session_id: 'ses_1', runes: closed('ses_1') }))

@@ -148,7 +148,7 @@ test('F-103 lock: a store whose guard was replaced acknowledges nothing more, an
   expect(existsSync(`${path}.lock`)).toBe(true)
 })
 
-test('the database itself refuses to change or remove a rune', async () => {
+test('store: the database itself refuses to change or remove a rune', async () => {
   const { path } = await withSession()
   const db = new DatabaseSync(path)
   onTestFinished(() => db.close())
@@ -165,7 +165,7 @@ test('the database itself refuses to change or remove a rune', async () => {
     expect(() => db.exec(sql), sql).toThrow('the runelog is append-only')
 })
 
-test('a redaction opens the door for its own payload and for nothing else', async () => {
+test('store: a redaction opens the door for its own payload and for nothing else', async () => {
   const { runelog, path } = await withSession()
   accepted(await runelog.append({ session_id: 'ses_1', runes: [plain('turn.assistant_delta')] }))
   await runelog.redact('ses_1', 2, 'r')
@@ -193,14 +193,14 @@ const unpackedIn = (folder: string) =>
     )
     .join('')
 
-test('what was redacted is on no page of any file', async () => {
+test('store: what was redacted is on no page of any file', async () => {
   const { runelog, folder } = await withSession()
   expect(bytesIn(folder)).toContain('XY-4711')
   await runelog.redact('ses_1', 2, 'r')
   expect(bytesIn(folder)).not.toContain('XY-4711')
 })
 
-test('what was redacted in cold storage is in no file', async () => {
+test('store: what was redacted in cold storage is in no file', async () => {
   const { runelog, folder, path } = await withSession()
   accepted(await runelog.append({ session_id: 'ses_1', runes: closed('ses_1') }))
   await runelog.archive('ses_1')
@@ -239,7 +239,7 @@ test('F-84 redaction: a process that is killed before the files are gone leaves 
   expect(erased).toEqual([ref])
 })
 
-test('archiving empties the table and keeps the log', async () => {
+test('store: archiving empties the table and keeps the log', async () => {
   const { runelog, path } = await withSession()
   accepted(await runelog.append({ session_id: 'ses_1', runes: closed('ses_1') }))
   const before = await collect(runelog.records('ses_1'))
@@ -250,7 +250,7 @@ test('archiving empties the table and keeps the log', async () => {
   expect((await collect(runelog.records('ses_1'))).slice(0, 4)).toEqual(before)
 })
 
-test('every file of a store is for its owner only', async () => {
+test('store: every file of a store is for its owner only', async () => {
   const { runelog, folder } = await withSession()
   accepted(await runelog.append({ session_id: 'ses_1', runes: closed('ses_1') }))
   await runelog.archive('ses_1')
@@ -266,7 +266,7 @@ test('every file of a store is for its owner only', async () => {
   for (const file of files) expect((statSync(file).mode & 0o777).toString(8), file).toBe('600')
 })
 
-test('appends that arrive together share one transaction', async () => {
+test('store: appends that arrive together share one transaction', async () => {
   const { runelog, path } = await store()
   const sessions = Array.from({ length: 16 }, (_, i) => `ses_${i}`)
   await Promise.all(sessions.map((session_id) => runelog.append({ session_id, runes: [created(session_id)] })))
@@ -279,7 +279,7 @@ test('appends that arrive together share one transaction', async () => {
   expect(existsSync(path)).toBe(true)
 })
 
-test('a second opening is refused with the process that holds the store, also in the same process', async () => {
+test('store: a second opening is refused with the process that holds the store, also in the same process', async () => {
   const { path } = await store()
   expect(await refusal(openSqliteRunelog(path, hostPorts))).toMatchObject({
     code: 'store_locked',
@@ -287,7 +287,7 @@ test('a second opening is refused with the process that holds the store, also in
   })
 })
 
-test('a failed opening leaves no lock behind', async () => {
+test('store: a failed opening leaves no lock behind', async () => {
   const path = join(temporaryFolder(), 'store.db')
   writeFileSync(path, 'this is not a database, though it is long enough to be looked at as one'.repeat(20))
   for (let i = 0; i < 2; i++)
@@ -302,7 +302,7 @@ test.each([
   ['a database of something else', 'CREATE TABLE t (a)', 'it is a database of something else'],
   ['a store of a newer version', 'PRAGMA user_version = 5', 'newer version (schema 5)'],
   ['F-81 a store of 0.1', 'PRAGMA user_version = 3', 'it was written by 0.1 (schema 3)'],
-])('%s is refused and left as it was', async (_, sql, problem) => {
+])('store: %s is refused and left as it was', async (_, sql, problem) => {
   const folder = temporaryFolder()
   const path = join(folder, 'store.db')
   if (sql.startsWith('PRAGMA')) await (await openSqliteRunelog(path, hostPorts)).close()
@@ -317,7 +317,7 @@ test.each([
   expect(readFileSync(path).equals(before)).toBe(true)
 })
 
-test('a folder that does not exist is named', async () => {
+test('store: a folder that does not exist is named', async () => {
   const path = join(temporaryFolder(), 'none', 'store.db')
   expect(await refusal(openSqliteRunelog(path, hostPorts))).toMatchObject({
     code: 'store_unusable',
@@ -325,7 +325,7 @@ test('a folder that does not exist is named', async () => {
   })
 })
 
-test('a file that may not be written is refused when the store opens', async () => {
+test('store: a file that may not be written is refused when the store opens', async () => {
   const { runelog, path, folder } = await withSession()
   await runelog.close()
   chmodSync(path, 0o444)
@@ -341,7 +341,7 @@ test('a file that may not be written is refused when the store opens', async () 
   expect(said).toContain('it may be read but not written')
 })
 
-test('after an error while writing the store says unknown to everything, and opening it again tells the truth', async () => {
+test('store: after an error while writing the store says unknown to everything, and opening it again tells the truth', async () => {
   const { runelog, path, folder } = await withSession()
   const intruder = new DatabaseSync(path)
   intruder.exec("CREATE TRIGGER sabotage BEFORE INSERT ON rune BEGIN SELECT RAISE(ABORT, 'sabotage'); END")

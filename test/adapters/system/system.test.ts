@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
 import { createIds, systemClock, systemTimers } from '../../../src/adapters/system/timers.ts'
 
-test('a timer longer than setTimeout can hold fires when it is due, not at once', () => {
+test('system: a timer longer than setTimeout can hold fires when it is due, not at once', () => {
   vi.useFakeTimers()
   try {
     const days = 24 * 60 * 60 * 1000
@@ -24,14 +24,14 @@ test('a timer longer than setTimeout can hold fires when it is due, not at once'
   }
 })
 
-test('an id is its prefix, its time and twelve digits of chance, and no two are the same', () => {
+test('system: an id is its prefix, its time and twelve digits of chance, and no two are the same', () => {
   const ids = createIds(hostPorts.random, hostPorts.now)
   const names = Array.from({ length: 2000 }, () => ids.next('exe'))
   for (const name of names) expect(name).toMatch(/^exe_[0-9a-f]{23}$/)
   expect(new Set(names).size).toBe(names.length)
 })
 
-test('the clock counts milliseconds since 1970, and its monotonic side does not go back', () => {
+test('system: the clock counts milliseconds since 1970, and its monotonic side does not go back', () => {
   expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(1000)
   const first = systemClock.monotonic()
   expect(systemClock.monotonic()).toBeGreaterThanOrEqual(first)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../../src/adapters/system/testing.ts'
 
-test('timers fire in the order in which they are due, and see their own moment', async () => {
+test('test clock: timers fire in the order in which they are due, and see their own moment', async () => {
   const { clock, timers, advance } = createTestClock(0)
   const seen: string[] = []
   timers.after(30, () => seen.push(`c at ${clock.now()}`))
@@ -14,7 +14,7 @@ test('timers fire in the order in which they are due, and see their own moment',
   expect(seen).toEqual(['a at 10', 'b at 10', 'c at 30'])
 })
 
-test('a timer that is set by what another timer set off still fires within the same advance', async () => {
+test('test clock: a timer that is set by what another timer set off still fires within the same advance', async () => {
   const { timers, advance, pending } = createTestClock(0)
   const seen: string[] = []
   timers.after(10, () => void Promise.resolve().then(() => timers.after(5, () => seen.push('later'))))
@@ -24,7 +24,7 @@ test('a timer that is set by what another timer set off still fires within the s
   expect(pending()).toBe(0)
 })
 
-test('a cancelled timer does not fire', async () => {
+test('test clock: a cancelled timer does not fire', async () => {
   const { timers, advance } = createTestClock(0)
   const seen: string[] = []
   const cancel = timers.after(10, () => seen.push('fired'))

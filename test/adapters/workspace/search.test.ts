@@ -7,7 +7,7 @@ import { agent } from '../../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { createWorld } from '../../support/world.ts'
 
-test('a long line that is cut in the middle of a character is found all the same', async () => {
+test('search: a long line that is cut in the middle of a character is found all the same', async () => {
   const root = mkdtempSync(join(tmpdir(), 'statewright-search-'))
   onTestFinished(() => rmSync(root, { recursive: true }))
   writeFileSync(join(root, 'notes.txt'), `${'a'.repeat(299)}😀 and so on`)

@@ -7,7 +7,7 @@ const allowed = [
   { name: 'odd', args_schema: { type: 'no such type' } },
 ]
 
-test('a run that no plan binds may call anything; a bound one only what its plan has, with arguments that fit', () => {
+test('plan binding: a run that no plan binds may call anything; a bound one only what its plan has, with arguments that fit', () => {
   expect(outsidePlan(null, 'x', {})).toBeUndefined()
   expect(outsidePlan(allowed, 'c.d', { any: 1 })).toBeUndefined()
   expect(outsidePlan(allowed, 'a.b', { n: 5 })).toBeUndefined()
@@ -17,6 +17,6 @@ test('a run that no plan binds may call anything; a bound one only what its plan
   expect(outsidePlan([], 'x', {})).toContain('no tool, and not x')
 })
 
-test('a schema that cannot be read allows nothing', () => {
+test('plan binding: a schema that cannot be read allows nothing', () => {
   expect(outsidePlan(allowed, 'odd', {})).toMatch(/^outside_plan/)
 })

@@ -147,7 +147,7 @@ const shape = fc.array(
   { minLength: 1, maxLength: 40 },
 )
 
-test('whatever happens to its runs, every task ends, none before what it depends on, within the limits', () => {
+test('schedule: whatever happens to its runs, every task ends, none before what it depends on, within the limits', () => {
   fc.assert(
     fc.property(shape, fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 3 }), (given, max_parallel, most) => {
       const replaced = new Set<number>()

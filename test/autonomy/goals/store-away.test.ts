@@ -8,7 +8,7 @@ import { createWorld } from '../../support/world.ts'
 
 const registry = registryIn(scratchFolder('store-away').fresh())
 
-test('a goal that met a store out of reach goes on when the store is back', async () => {
+test('store away: a goal that met a store out of reach goes on when the store is back', async () => {
   const store = await openStore('memory:')
   let refused = 0
   const append: Store['runelog']['append'] = async (batch) => {

@@ -33,7 +33,7 @@ async function payments(options: Partial<WorldOptions> = {}, key_scope: 'session
   return { keys, world, session_id: sessionId, again }
 }
 
-test('what was done is done again only by leave of a person, and once per leave', async () => {
+test('allow again: what was done is done again only by leave of a person, and once per leave', async () => {
   const { keys, world, session_id, again } = await payments()
   await again()
   expect(keys).toHaveLength(1)
@@ -48,7 +48,7 @@ test('what was done is done again only by leave of a person, and once per leave'
   await world.end()
 })
 
-test('what was done again by leave of a person is done once more by leave to repeat that one', async () => {
+test('allow again: what was done again by leave of a person is done once more by leave to repeat that one', async () => {
   const { keys, world, session_id, again } = await payments()
   const last = async () => (await world.runes(session_id)).findLast((r) => r.kind === 'contract.opened')?.execution_id
   for (const times of [2, 3, 4]) {

@@ -23,7 +23,7 @@ const accepted: readonly [ReplyKind, Json, unknown, Json][] = [
   ['settlement', {}, { outcome: 'did_not', reason: 'I looked' }, { outcome: 'did_not', reason: 'I looked' }],
   ['settlement', {}, { outcome: 'leave' }, { outcome: 'leave' }],
 ]
-test.each(accepted)('%s for %j accepts %j', (kind, request, reply, recorded) => {
+test.each(accepted)('reply shapes: %s for %j accepts %j', (kind, request, reply, recorded) => {
   expect(checkReply(kind, request, reply)).toEqual({ reply: recorded })
 })
 
@@ -45,6 +45,6 @@ const refused: readonly [ReplyKind, Json, unknown, string][] = [
   ['settlement', {}, { outcome: 'did_not', result: 1 }, '/result'],
   ['settlement', {}, { outcome: 'happened', result: () => 1 }, ''],
 ]
-test.each(refused)('%s for %j refuses %o and says where', (kind, request, reply, pointer) => {
+test.each(refused)('reply shapes: %s for %j refuses %o and says where', (kind, request, reply, pointer) => {
   expect(checkReply(kind, request, reply)).toEqual({ problems: [{ pointer, problem: expect.stringMatching(/./) }] })
 })

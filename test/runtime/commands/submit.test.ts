@@ -10,14 +10,14 @@ async function setUp() {
   return world
 }
 
-test('the first message of a session may be for an agent that is not there yet', async () => {
+test('submit: the first message of a session may be for an agent that is not there yet', async () => {
   const { sw } = await setUp()
   const { sessionId } = await sw.sessions.create({ agent: 'root' })
   const run = await sw.runs.start({ agent: 'other', input: 'hi', sessionId })
   expect((await run.result()).status).toBe('succeeded')
 })
 
-test('two messages at once for an agent that is not there yet find the same one', async () => {
+test('submit: two messages at once for an agent that is not there yet find the same one', async () => {
   const { sw, runes } = await setUp()
   const { sessionId } = await sw.sessions.create({ agent: 'root' })
   const runs = await Promise.all(
@@ -30,7 +30,7 @@ test('two messages at once for an agent that is not there yet find the same one'
   expect(spawned.toSorted()).toEqual(['other', 'root'])
 })
 
-test('a key that began a session is not taken for the key of a message, nor one agent for another', async () => {
+test('submit: a key that began a session is not taken for the key of a message, nor one agent for another', async () => {
   const { sw } = await setUp()
   const { sessionId } = await sw.sessions.create({ agent: 'root', idempotencyKey: 'k' })
   const reused = { code: 'key_reused' }

@@ -62,7 +62,7 @@ test('dispatcher: a run that only waits gives its place away, and its caller is 
   takeBack()
 })
 
-test('what has not begun when it stops is refused, and what has is waited for', async () => {
+test('dispatcher: what has not begun when it stops is refused, and what has is waited for', async () => {
   const { dispatcher, wake, end } = setUp(1)
   const [begun, waiting] = [wake('run_1'), wake('run_2')]
   let isStopped = false

@@ -61,7 +61,7 @@ describe('sessions', () => {
   })
 })
 
-test('of several runes about one subject the last decides, and jobs come in the order of their keys', () => {
+test('jobs for: of several runes about one subject the last decides, and jobs come in the order of their keys', () => {
   const runes = recorded(
     opening('run', 'run_2'),
     opening('run', 'run_1'),

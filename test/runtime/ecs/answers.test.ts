@@ -46,7 +46,7 @@ const table: readonly [field: Record<string, Json>, fits: readonly Json[], doesN
   ],
 ]
 
-test.each(table)('%j takes what fits and refuses what does not', (field, fits, doesNot) => {
+test.each(table)('answers: %j takes what fits and refuses what does not', (field, fits, doesNot) => {
   const request = form({ name: 'f', ...field })
   for (const value of fits)
     expect(checkAnswer(request, { action: 'approve', data: { f: value } })).toEqual({ data: { f: value } })
@@ -56,7 +56,7 @@ test.each(table)('%j takes what fits and refuses what does not', (field, fits, d
     })
 })
 
-test('everything that is wrong is named at once, by its place', () => {
+test('answers: everything that is wrong is named at once, by its place', () => {
   const request = form({ name: 'a', required: true, label: 'Amount' }, { name: 'b', type: 'number' }, { name: 'c' })
   expect(checkAnswer(request, { action: 'edit', data: { b: 'x', c: 'fine', 'd/e': 1 } })).toEqual({
     problems: [
@@ -67,13 +67,13 @@ test('everything that is wrong is named at once, by its place', () => {
   })
 })
 
-test.each([undefined, null, '', []])('a required field is not answered by %j', (value) => {
+test.each([undefined, null, '', []])('answers: a required field is not answered by %j', (value) => {
   const request = form({ name: 'a', type: 'text', required: true })
   const data = value === undefined ? {} : { a: value as Json }
   expect(checkAnswer(request, { action: 'approve', data })).toHaveProperty('problems')
 })
 
-test('a field that was left out has its default, and a person may still empty one that is not required', () => {
+test('answers: a field that was left out has its default, and a person may still empty one that is not required', () => {
   const request = form({ name: 'a', default: 'x' }, { name: 'b' })
   expect(checkAnswer(request, { action: 'approve' })).toEqual({ data: { a: 'x' } })
   expect(checkAnswer(request, { action: 'approve', data: { a: '' } })).toEqual({ data: { a: '' } })
@@ -84,20 +84,20 @@ test('forms: a refusal needs no fields', () => {
   expect(checkAnswer(form({ name: 'a', required: true }), { action: 'reject' })).toEqual({ data: {} })
 })
 
-test('a confirmation and a display take no data', () => {
+test('answers: a confirmation and a display take no data', () => {
   const sure = requestOf({ type: 'confirmation', title: 'Sure?' })
   expect(checkAnswer(sure, { action: 'approve' })).toEqual({ data: {} })
   expect(checkAnswer(sure, { action: 'approve', data: { a: 1 } })).toHaveProperty('problems')
 })
 
-test('defaults are complete when every required field has one', () => {
+test('answers: defaults are complete when every required field has one', () => {
   expect(defaultsOf(form({ name: 'a', required: true, default: 'x' }, { name: 'b' }))).toEqual({ a: 'x' })
   expect(defaultsOf(form({ name: 'a', required: true, default: 'x' }, { name: 'b', required: true }))).toBeUndefined()
   expect(defaultsOf(form({ name: 'a', type: 'boolean', required: true, default: false }))).toEqual({ a: false })
   expect(defaultsOf(form({ name: 'a' }))).toEqual({})
 })
 
-test('silence never confirms, and a display needs no answer', () => {
+test('answers: silence never confirms, and a display needs no answer', () => {
   expect(defaultsOf(requestOf({ type: 'confirmation', title: 'Sure?' }))).toBeUndefined()
   expect(defaultsOf(requestOf({ type: 'display', title: 'Look', displays: [{ type: 'ascii', data: ':)' }] }))).toEqual(
     {},

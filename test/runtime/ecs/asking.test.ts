@@ -18,7 +18,7 @@ async function played(given: Partial<Parameters<typeof agent>[0]> & Pick<Paramet
 /** What is wrong with it is told in the words of the platform, which quotes it and cuts the quotation anywhere. */
 const broken = '{"title": ?😀😀😀😀😀😀😀😀"}'
 
-test('a question that is broken JSON is refused in well-formed words, and the model goes on', async () => {
+test('asking: a question that is broken JSON is refused in well-formed words, and the model goes on', async () => {
   expect(() => JSON.parse(broken)).toThrow(/[\uD800-\uDBFF](?![\uDC00-\uDFFF])/)
   const { status, runes, warnings } = await played({ model: scriptedModel([call('ask_person', broken), say('done')]) })
   expect({ status, warnings }).toEqual({ status: 'succeeded', warnings: [] })

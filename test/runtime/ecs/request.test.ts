@@ -10,7 +10,7 @@ const problemOf = (args: Json) => {
   return 'problem' in read ? read.problem : undefined
 }
 
-test('a form is read with labels, and with options written as bare words', () => {
+test('request: a form is read with labels, and with options written as bare words', () => {
   expect(
     readEcsRequest(
       form({ name: 'plan', type: 'select', options: ['a', { value: 'b', label: 'Plan B' }, { value: 'c' }] }),
@@ -36,7 +36,7 @@ test('a form is read with labels, and with options written as bare words', () =>
   })
 })
 
-test('what was read once can be read again, so a request may be kept in either shape', () => {
+test('request: what was read once can be read again, so a request may be kept in either shape', () => {
   const first = readEcsRequest({
     ...form({ name: 'a', options: ['x'], type: 'radio', default: 'x' }),
     description: 'd',
@@ -47,7 +47,7 @@ test('what was read once can be read again, so a request may be kept in either s
   expect(readEcsRequest((shown as { request: Json }).request)).toEqual(shown)
 })
 
-test('there is a field of every type that was promised', () => {
+test('request: there is a field of every type that was promised', () => {
   const bounds = { slider: { min: 0, max: 10 } } as Record<string, object>
   const options = ['select', 'multiselect', 'radio']
   for (const type of fieldTypes) {
@@ -99,12 +99,12 @@ const refused: readonly [string, Json, RegExp][] = [
   ],
   ['something else altogether', 'hello', /expected object/],
 ]
-test.each(refused)('%s is refused, and no person is asked', (_title, args, sentence) => {
+test.each(refused)('request: %s is refused, and no person is asked', (_title, args, sentence) => {
   expect(problemOf(args)).toMatch(sentence)
   expect(problemOf(args)).toMatch(/No person was asked\.$/)
 })
 
-test('reading never throws, whatever a model writes', () => {
+test('request: reading never throws, whatever a model writes', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const read = readEcsRequest(value as Json)
@@ -114,7 +114,7 @@ test('reading never throws, whatever a model writes', () => {
   )
 })
 
-test('the model is told about the tool as a flat object, which every provider accepts', () => {
+test('request: the model is told about the tool as a flat object, which every provider accepts', () => {
   expect(askPerson.name).toBe('ask_person')
   expect(askPerson.input_schema).toMatchObject({ type: 'object', required: ['title'] })
   expect(askPerson.input_schema).not.toHaveProperty('anyOf')

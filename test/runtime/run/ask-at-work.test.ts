@@ -40,7 +40,7 @@ async function worldOf(worker: ReturnType<typeof asking>['worker'], more: Partia
   return world
 }
 
-test('the answer reaches the tool, however long it takes, and others work meanwhile', async () => {
+test('ask at work: the answer reaches the tool, however long it takes, and others work meanwhile', async () => {
   const { worker, heard } = asking(form)
   const world = await worldOf(worker, { maxConcurrentRuns: 1 })
   const runs = [
@@ -78,7 +78,7 @@ test.each([
   expect(auditRunes(await world.runes(run.sessionId))).toEqual([])
 })
 
-test('a question that the tool does not wait for is withdrawn before its result is recorded', async () => {
+test('ask at work: a question that the tool does not wait for is withdrawn before its result is recorded', async () => {
   const { worker } = asking(form, {
     run: async (_: unknown, { ask }: ToolContext) => {
       void ask?.(form)
@@ -124,7 +124,7 @@ test('its worker is lost while it asks: the question goes, and a person is asked
   expect(auditRunes(runes)).toEqual([])
 })
 
-test('its worker is lost while it asks, and it may be repeated: it asks again, and the first question goes', async () => {
+test('ask at work: its worker is lost while it asks, and it may be repeated: it asks again, and the first question goes', async () => {
   const store = await openStore('memory:')
   const { worker } = asking(form, { irreversible: false, idempotent: true })
   const lost = await worldOf(worker, { store })
@@ -142,7 +142,7 @@ test('its worker is lost while it asks, and it may be repeated: it asks again, a
   expect(auditRunes(await world.runes(run.sessionId))).toEqual([])
 })
 
-test('two questions at once are put one after the other, and none outlives the call', async () => {
+test('ask at work: two questions at once are put one after the other, and none outlives the call', async () => {
   const { worker } = asking(form, {
     run: async (_: unknown, { ask }: ToolContext) =>
       (await Promise.race([ask?.(form), ask?.(usual)])) as unknown as Json,

@@ -51,7 +51,7 @@ test.each([
   expect(told).toMatchObject({ status: 'success', output: expect.stringMatching(/^The action was carried out\. /) })
 })
 
-test('what a probe found is cut like what the tool itself would return, and the whole is kept', async () => {
+test('probe results: what a probe found is cut like what the tool itself would return, and the whole is kept', async () => {
   const whole = 'x'.repeat(10_000)
   const { told, output } = await afterLoss(whole)
   const { output: shown, output_ref } = told as { output: string; output_ref: string }
@@ -59,7 +59,7 @@ test('what a probe found is cut like what the tool itself would return, and the 
   expect(await output(output_ref)).toBe(whole)
 })
 
-test('a tool that was given up acts while the world is asked about it: it is on record as done', async () => {
+test('probe results: a tool that was given up acts while the world is asked about it: it is on record as done', async () => {
   const slow = Promise.withResolvers<void>()
   const looked = Promise.withResolvers<void>()
   const sent: string[] = []

@@ -61,7 +61,7 @@ function held() {
   return { run, resolve, reject, seen }
 }
 
-test('a tool that returns succeeds with its output and its duration', async () => {
+test('carry out: a tool that returns succeeds with its output and its duration', async () => {
   const { run, resolve } = held()
   const { go, advance, pending } = start({ run })
   const outcome = go()
@@ -71,7 +71,7 @@ test('a tool that returns succeeds with its output and its duration', async () =
   expect(pending()).toBe(0)
 })
 
-test('the tool gets the ids of its call and the key of its action', async () => {
+test('carry out: the tool gets the ids of its call and the key of its action', async () => {
   const { run, seen, resolve } = held()
   const { go } = start({ run })
   resolve(null)
@@ -85,11 +85,11 @@ test('the tool gets the ids of its call and the key of its action', async () => 
   })
 })
 
-test('a tool that returns nothing succeeds with null', async () => {
+test('carry out: a tool that returns nothing succeeds with null', async () => {
   expect(await once({ run: (async () => {}) as never })).toMatchObject({ status: 'success', output: null })
 })
 
-test('a tool that throws at once and one that rejects later both end in an error', async () => {
+test('carry out: a tool that throws at once and one that rejects later both end in an error', async () => {
   const broken = new Error('no such order')
   const sync = () => {
     throw broken
@@ -124,12 +124,12 @@ test.each([undefined, null, 0, '', Symbol('s'), hostile, Object.create(null)])(
   },
 )
 
-test('an error that carries sandbox_violation has a status of its own', async () => {
+test('carry out: an error that carries sandbox_violation has a status of its own', async () => {
   const run = async () => Promise.reject(Object.assign(new Error('tried to read /etc'), { sandbox_violation: true }))
   expect(await once({ run })).toMatchObject({ status: 'sandbox_violation', error: 'tried to read /etc' })
 })
 
-test('a tool that ignores its signal does not hold us beyond its timeout', async () => {
+test('carry out: a tool that ignores its signal does not hold us beyond its timeout', async () => {
   const { run, seen, resolve } = held()
   const { go, advance, outcomes, progress } = start({ run })
   void go()
@@ -147,7 +147,7 @@ test('a tool that ignores its signal does not hold us beyond its timeout', async
   expect(progress).toEqual([])
 })
 
-test('a tool that fails because it was aborted has timed out, or was cancelled; it did not fail', async () => {
+test('carry out: a tool that fails because it was aborted has timed out, or was cancelled; it did not fail', async () => {
   const obedient = (_args: object, { signal }: ToolContext) =>
     new Promise<Json>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   const slow = start({ run: obedient })
@@ -237,7 +237,7 @@ describe('a tool that is cancelled', () => {
   })
 })
 
-test('a tool whose call is cancelled before it begins is not called', async () => {
+test('carry out: a tool whose call is cancelled before it begins is not called', async () => {
   const { run, seen } = held()
   const { go, cancel } = start({ run })
   cancel.abort()
@@ -245,12 +245,12 @@ test('a tool whose call is cancelled before it begins is not called', async () =
   expect(seen.context).toBeUndefined()
 })
 
-test('an AbortError of the tool itself is an error like any other', async () => {
+test('carry out: an AbortError of the tool itself is an error like any other', async () => {
   const run = async () => Promise.reject(new DOMException('mine', 'AbortError'))
   expect(await once({ run })).toMatchObject({ status: 'error', error: 'mine' })
 })
 
-test('progress is coalesced, keeps its order, and what is left comes before the outcome', async () => {
+test('carry out: progress is coalesced, keeps its order, and what is left comes before the outcome', async () => {
   const { run, seen, resolve } = held()
   const { go, advance, progress } = start({ run })
   const outcome = go()
@@ -273,7 +273,7 @@ test('progress is coalesced, keeps its order, and what is left comes before the 
   expect(progress).toHaveLength(4)
 })
 
-test('output that is not JSON is an error that names the place', async () => {
+test('carry out: output that is not JSON is an error that names the place', async () => {
   const run = () => ({ order: { at: new Date(0) } }) as never
   expect(await once({ run })).toMatchObject({
     status: 'error',
@@ -288,7 +288,7 @@ test('output that is not JSON is an error that names the place', async () => {
   })
 })
 
-test('an irreversible action that returned has happened, even if what it returned cannot be recorded', async () => {
+test('carry out: an irreversible action that returned has happened, even if what it returned cannot be recorded', async () => {
   const outcome = await once({ irreversible: true, run: () => ({ at: undefined }) as never })
   expect(outcome).toMatchObject({
     status: 'success',
@@ -296,14 +296,14 @@ test('an irreversible action that returned has happened, even if what it returne
   })
 })
 
-test('what a tool does to its output after it returned is not seen', async () => {
+test('carry out: what a tool does to its output after it returned is not seen', async () => {
   const output = { state: 'as returned' }
   const outcome = await once({ run: () => output })
   output.state = 'changed'
   expect(outcome).toMatchObject({ output: { state: 'as returned' } })
 })
 
-test('output over the limit is cut, and the whole is kept under a reference', async () => {
+test('carry out: output over the limit is cut, and the whole is kept under a reference', async () => {
   const whole = '€'.repeat(1000)
   const { go, kept } = start({ maxOutputBytes: 300, run: () => whole })
   const outcome = await go()
@@ -315,19 +315,19 @@ test('output over the limit is cut, and the whole is kept under a reference', as
   expect(Buffer.byteLength(output)).toBeGreaterThan(280)
 })
 
-test('a long value is shown as the beginning of its JSON', async () => {
+test('carry out: a long value is shown as the beginning of its JSON', async () => {
   const { go, kept } = start({ maxOutputBytes: 300, run: () => ({ rows: Array.from({ length: 200 }, (_, i) => i) }) })
   expect(await go()).toMatchObject({ output: expect.stringMatching(/^\{"rows":\[0,1,2,/) })
   expect(JSON.parse(kept.get('blob_1 application/json') ?? '').rows).toHaveLength(200)
 })
 
-test('output exactly at the limit is whole', async () => {
+test('carry out: output exactly at the limit is whole', async () => {
   const { go, kept } = start({ maxOutputBytes: 300, run: () => 'x'.repeat(300) })
   expect(await go()).toMatchObject({ output: 'x'.repeat(300) })
   expect(kept.size).toBe(0)
 })
 
-test('an action whose output could not be kept has still succeeded', async () => {
+test('carry out: an action whose output could not be kept has still succeeded', async () => {
   const world = start({ maxOutputBytes: 300, run: () => 'x'.repeat(400) })
   world.refuseToKeep()
   const outcome = await world.go()
@@ -335,7 +335,7 @@ test('an action whose output could not be kept has still succeeded', async () =>
   expect(outcome).not.toHaveProperty('output_ref')
 })
 
-test('whatever a tool does and whenever it is stopped, there is one outcome that can be recorded, in time', async () => {
+test('carry out: whatever a tool does and whenever it is stopped, there is one outcome that can be recorded, in time', async () => {
   const moment = fc.integer({ min: 0, max: 1500 })
   const ending = fc.constantFrom('return', 'throw', 'never', 'not json', 'long')
   await fc.assert(

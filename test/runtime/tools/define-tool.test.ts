@@ -16,7 +16,7 @@ const refund = tool({
   },
 })
 
-test('what is not said about a tool has a default on the safe side', () => {
+test('define tool: what is not said about a tool has a default on the safe side', () => {
   const { run, input: shape, ...declared } = refund
   expect(declared).toEqual({
     name: 'payments.refund',
@@ -35,13 +35,13 @@ test('what is not said about a tool has a default on the safe side', () => {
   })
 })
 
-test('a read-only tool may be repeated and runs beside others, unless it says that it must not', () => {
+test('define tool: a read-only tool may be repeated and runs beside others, unless it says that it must not', () => {
   const look = { name: 'look', input: z.object({}), readOnly: true, run: () => null }
   expect(tool(look)).toMatchObject({ idempotent: true, parallel: true })
   expect(tool({ ...look, parallel: false, idempotent: false })).toMatchObject({ idempotent: true, parallel: false })
 })
 
-test('the digest of a definition is the one that earlier versions recorded', () => {
+test('define tool: the digest of a definition is the one that earlier versions recorded', () => {
   const declared = { readOnly: true, timeoutMs: 5, maxOutputBytes: 300, keyScope: 'global', onError: 'failed' } as const
   const refund = tool({
     name: 'payments.refund',
@@ -55,7 +55,7 @@ test('the digest of a definition is the one that earlier versions recorded', () 
   expect(definitionDigest(refund, sha256)).toBe('4d3bcaa6c5a6e3253a6c25184142eb0fbd814ab100ee0b7271212ec38f841157')
 })
 
-test('tools of different inputs fit into one list', () => {
+test('define tool: tools of different inputs fit into one list', () => {
   const tools: readonly Tool[] = [refund, tool({ name: 'look', input: z.object({ at: z.string() }), run: () => null })]
   expect(createRegistry(tools, sha256).names).toEqual(['payments.refund', 'look'])
 })
@@ -98,13 +98,13 @@ const bad: readonly [string, Partial<ToolDefinition<z.ZodType>>, RegExp][] = [
   ['a union of which one branch has no names', { input: z.union([z.object({}), z.null()]) }, /must be an object/],
 ]
 
-test.each(bad)('a tool with %s is refused', (_title, change, sentence) => {
+test.each(bad)('define tool: a tool with %s is refused', (_title, change, sentence) => {
   expect(() => tool({ ...good, ...change })).toThrow(
     expect.objectContaining({ code: 'bad_definition', message: expect.stringMatching(sentence) }),
   )
 })
 
-test('the digest of a definition changes with each thing that is declared, and with nothing else', () => {
+test('define tool: the digest of a definition changes with each thing that is declared, and with nothing else', () => {
   const changes: Partial<ToolDefinition<typeof input>>[] = [
     { name: 'payments.pay' },
     { description: 'Gives money back.' },

@@ -5,18 +5,18 @@ import { sha256 } from '../../support/sha256.ts'
 
 const keyed = (name: string) => ({ name, key: (args: unknown) => (args as { order: string }).order })
 
-test('a name is split at its last dot', () => {
+test('idempotency key: a name is split at its last dot', () => {
   expect(actionOf('payments.eu.refund')).toEqual({ service: 'payments.eu', method: 'refund' })
   expect(actionOf('ping')).toEqual({ service: '', method: 'ping' })
 })
 
-test('the key is the SHA-256 of service, method and arguments in their one text', () => {
+test('idempotency key: the key is the SHA-256 of service, method and arguments in their one text', () => {
   const key = idempotencyKey({ name: 'mail.send' }, { to: 'a@b.com', body: 'x' }, sha256)
   expect(key).toBe(sha256('{"args":{"body":"x","to":"a@b.com"},"method":"send","service":"mail"}'))
   expect(idempotencyKey({ name: 'mail.send' }, { body: 'x', to: 'a@b.com' }, sha256)).toBe(key)
 })
 
-test('other arguments, another tool or a salt make another key', () => {
+test('idempotency key: other arguments, another tool or a salt make another key', () => {
   const key = (name: string, args: Json) => idempotencyKey({ name }, args, sha256)
   const first = key('mail.send', { to: 'a' })
   const all = [
@@ -29,7 +29,7 @@ test('other arguments, another tool or a salt make another key', () => {
   expect(new Set(all).size).toBe(all.length)
 })
 
-test('a key function decides what makes two calls the same action, within its tool', () => {
+test('idempotency key: a key function decides what makes two calls the same action, within its tool', () => {
   const refund = (args: Json) => idempotencyKey(keyed('payments.refund'), args, sha256)
   expect(refund({ order: '42', note: 'a' })).toBe(refund({ order: '42', note: 'b' }))
   expect(refund({ order: '43', note: 'a' })).not.toBe(refund({ order: '42', note: 'a' }))

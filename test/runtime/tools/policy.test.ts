@@ -42,7 +42,7 @@ function wanted(c: (typeof cases)[number]): 'run' | 'ask' | 'deny' {
   return table.find(([fits]) => fits)?.[1] ?? 'deny'
 }
 
-test('every combination of declaration, override, mode, pre-approval and run is judged in that order', () => {
+test('policy: every combination of declaration, override, mode, pre-approval and run is judged in that order', () => {
   expect(cases).toHaveLength(216)
   for (const c of cases) {
     const asked = wanted(c) === 'ask'
@@ -52,20 +52,20 @@ test('every combination of declaration, override, mode, pre-approval and run is 
   }
 })
 
-test('nothing is ever asked in an auto run', () => {
+test('policy: nothing is ever asked in an auto run', () => {
   expect(cases.filter((c) => c.runMode === 'auto' && c.verdict === 'ask')).toEqual([])
 })
 
-test('a policy that says nothing lets a person decide about what changes something', () => {
+test('policy: a policy that says nothing lets a person decide about what changes something', () => {
   expect(permissionPolicy.parse({})).toEqual({ mode: 'auto', per_tool_overrides: {}, pre_approved: [] })
 })
 
-test('a tool that is called like something every object has is not taken for an override', () => {
+test('policy: a tool that is called like something every object has is not taken for an override', () => {
   const subject = tool({ name: 'constructor', input: z.object({}), run: () => null })
   expect(decide(permissionPolicy.parse({}), subject, 'interactive').verdict).toBe('ask')
 })
 
-test('an approval covers one tool, definition, argument list and policy, and no other', () => {
+test('policy: an approval covers one tool, definition, argument list and policy, and no other', () => {
   const policy = permissionPolicy.parse({})
   const what = { tool: 'a.b', definition_sha256: 'd1', arguments: { x: 1, y: 2 }, policy }
   const digest = approvalDigest(what, sha256)

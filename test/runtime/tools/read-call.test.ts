@@ -30,17 +30,17 @@ const careless = tool({
 const registry = createRegistry([refund, ping, careless], sha256)
 const read = (name: string, args: string | Json) => readCall(registry, { name, arguments: args })
 
-test('arguments may come as text or as a value, and defaults are filled in', () => {
+test('read call: arguments may come as text or as a value, and defaults are filled in', () => {
   const expected = { tool: refund, args: { order: '42', cents: 100 } }
   expect(read('payments.refund', '{"order":"42"}')).toEqual(expected)
   expect(read('payments.refund', { order: '42' })).toEqual(expected)
 })
 
-test.each(['', ' \n', '{}'])('a tool without arguments takes %j', (written) => {
+test.each(['', ' \n', '{}'])('read call: a tool without arguments takes %j', (written) => {
   expect(read('ping', written)).toEqual({ tool: ping, args: {} })
 })
 
-test('an unknown tool is answered with the likely one and with all there are', () => {
+test('read call: an unknown tool is answered with the likely one and with all there are', () => {
   expect(read('payments_refund', '{"order":"42"}')).toEqual({
     problem:
       'There is no tool "payments_refund". Did you mean payments.refund? There is payments.refund, ping, careless.',
@@ -51,14 +51,14 @@ test('an unknown tool is answered with the likely one and with all there are', (
   })
 })
 
-test('broken JSON is named, and what was written is kept', () => {
+test('read call: broken JSON is named, and what was written is kept', () => {
   expect(read('payments.refund', '{"order": "42"')).toEqual({
     problem: expect.stringMatching(/^The arguments are not JSON: .* payments.refund was not run.$/),
     args: '{"order": "42"',
   })
 })
 
-test('everything that does not fit is named at once, with its place', () => {
+test('read call: everything that does not fit is named at once, with its place', () => {
   const { problem } = read('payments.refund', { order: 7, cents: 0, lines: [{ id: 1 }, { id: 'x' }], extra: 1 }) as {
     problem: string
   }
@@ -66,7 +66,7 @@ test('everything that does not fit is named at once, with its place', () => {
   for (const place of ['/order: ', '/cents: ', '/lines/1/id: ', '"extra"']) expect(problem).toContain(place)
 })
 
-test('arguments that no record could hold are a problem, not a crash', () => {
+test('read call: arguments that no record could hold are a problem, not a crash', () => {
   const deep = '['.repeat(200_000) + ']'.repeat(200_000)
   expect(read('ping', deep)).toMatchObject({
     problem: expect.stringContaining('nested deeper than 64 levels'),
@@ -81,17 +81,17 @@ test('arguments that no record could hold are a problem, not a crash', () => {
   })
 })
 
-test('a schema that makes something of the arguments that is not JSON is a problem, not a crash', () => {
+test('read call: a schema that makes something of the arguments that is not JSON is a problem, not a crash', () => {
   const odd = tool({ name: 'odd', input: z.object({ a: z.string().overwrite((a) => `${a}\ud800`) }), run: () => null })
   const answer = readCall(createRegistry([odd], sha256), { name: 'odd', arguments: { a: 'x' } })
   expect(answer).toEqual({ problem: expect.stringContaining('lone surrogate'), args: { a: 'x' } })
 })
 
-test('a check of the developer that throws is a problem, not a crash', () => {
+test('read call: a check of the developer that throws is a problem, not a crash', () => {
   expect(read('careless', {})).toMatchObject({ problem: expect.stringContaining('my check broke') })
 })
 
-test('whatever a model writes, reading it gives a call or a sentence, and something that can be recorded', () => {
+test('read call: whatever a model writes, reading it gives a call or a sentence, and something that can be recorded', () => {
   const written = fc.oneof(roughText(), fc.json(), fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<Json>)
   const name = fc.oneof(fc.constantFrom('ping', 'payments.refund', 'careless'), roughText())
   fc.assert(

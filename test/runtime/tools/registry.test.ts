@@ -9,14 +9,14 @@ const named = (name: string) =>
 const tools = ['payments.refund', 'payments.charge', 'mail.send'].map(named)
 const registry = createRegistry(tools, sha256)
 
-test('a tool is found by its exact name, with the digest of its definition', () => {
+test('registry: a tool is found by its exact name, with the digest of its definition', () => {
   expect(registry.find('mail.send')).toBe(tools[2])
   expect(registry.digestOf('mail.send')).toBe(definitionDigest(named('mail.send'), sha256))
   expect(registry.find('Mail.send')).toBeUndefined()
   expect(registry.digestOf('toString')).toBeNull()
 })
 
-test('the model is told name, description and the JSON Schema of the arguments', () => {
+test('registry: the model is told name, description and the JSON Schema of the arguments', () => {
   expect(registry.descriptions[0]).toEqual({
     name: 'payments.refund',
     description: 'Does payments.refund.',
@@ -28,7 +28,7 @@ test('the model is told name, description and the JSON Schema of the arguments',
   })
 })
 
-test('a union of objects is described as an object', () => {
+test('registry: a union of objects is described as an object', () => {
   const either = tool({
     name: 'either',
     input: z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]),
@@ -37,7 +37,7 @@ test('a union of objects is described as an object', () => {
   expect(createRegistry([either], sha256).descriptions[0]?.input_schema).toMatchObject({ type: 'object' })
 })
 
-test('two tools of one name are refused', () => {
+test('registry: two tools of one name are refused', () => {
   expect(() => createRegistry([named('a'), named('a')], sha256)).toThrow(
     expect.objectContaining({ code: 'bad_definition' }),
   )
@@ -53,6 +53,6 @@ test.each([
   ['files.delete', undefined],
   ['', undefined],
   ['x'.repeat(1_000_000), undefined],
-])('for the unknown name %.30s the nearest is %s', (written, nearest) => {
+])('registry: for the unknown name %.30s the nearest is %s', (written, nearest) => {
   expect(registry.nearest(written)).toBe(nearest)
 })

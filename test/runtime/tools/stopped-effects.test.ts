@@ -39,14 +39,14 @@ async function toldToStop(ends: () => Json) {
   return { told: runes.find((r) => r.kind === 'tool.result')?.payload, output: world.sw.output }
 }
 
-test('the whole of a long output is still found when the run was cancelled meanwhile', async () => {
+test('stopped effects: the whole of a long output is still found when the run was cancelled meanwhile', async () => {
   const whole = 'found '.repeat(1_000)
   const { told, output } = await toldToStop(() => whole)
   expect(told).toMatchObject({ status: 'success', duration_ms: 0 })
   expect(await output((told as { output_ref: string }).output_ref)).toBe(whole)
 })
 
-test('what broke out of its place is recorded as that when the run was cancelled meanwhile', async () => {
+test('stopped effects: what broke out of its place is recorded as that when the run was cancelled meanwhile', async () => {
   const { told } = await toldToStop(() => {
     throw Object.assign(new Error('It is outside.'), { sandbox_violation: true })
   })

@@ -43,7 +43,7 @@ const playing = (...events: readonly unknown[]) =>
     for (const event of events) yield event as ModelEvent
   })
 
-test('an answer without calls is final, with its text, usage and finish', async () => {
+test('answer: an answer without calls is final, with its text, usage and finish', async () => {
   const { promise, deltas, pending } = playing(
     delta('think', 'reasoning'),
     delta('Hel'),
@@ -61,7 +61,7 @@ test('an answer without calls is final, with its text, usage and finish', async 
   expect(pending()).toBe(0)
 })
 
-test('an answer with calls has them in order, as they were written', async () => {
+test('answer: an answer with calls has them in order, as they were written', async () => {
   const { promise } = playing(delta('One moment.'), toolCall('a.b', '{"x":'), toolCall('c', { y: 1 }), done('stop'))
   expect(await promise).toEqual({
     kind: 'calls',
@@ -74,21 +74,21 @@ test('an answer with calls has them in order, as they were written', async () =>
   })
 })
 
-test('what a filter cut off makes no calls', async () => {
+test('answer: what a filter cut off makes no calls', async () => {
   expect(await playing(toolCall('a'), done('content_filter')).promise).toMatchObject({
     kind: 'final',
     finish: 'content_filter',
   })
 })
 
-test('nothing after done counts', async () => {
+test('answer: nothing after done counts', async () => {
   expect(await playing(delta('a'), done(), delta('b'), toolCall('x')).promise).toMatchObject({
     kind: 'final',
     text: 'a',
   })
 })
 
-test('a stream that ends without done is truncated, and what was said is kept', async () => {
+test('answer: a stream that ends without done is truncated, and what was said is kept', async () => {
   expect(await playing(delta('Hal'), usage, toolCall('a')).promise).toEqual({
     kind: 'error',
     error_type: 'stream_truncated',
@@ -99,7 +99,7 @@ test('a stream that ends without done is truncated, and what was said is kept', 
   })
 })
 
-test('an error of the provider is handed on with its own terms', async () => {
+test('answer: an error of the provider is handed on with its own terms', async () => {
   const error = { type: 'error', error_type: 'rate_limit', message: 'slow down', retryable: true, retry_after_ms: 900 }
   expect(await playing(delta('x'), error).promise).toMatchObject({
     kind: 'error',
@@ -110,7 +110,7 @@ test('an error of the provider is handed on with its own terms', async () => {
   })
 })
 
-test('a stream that throws, at once or later, is an error', async () => {
+test('answer: a stream that throws, at once or later, is an error', async () => {
   const atOnce = start(() => {
     throw Object.assign(new Error('no key'), { code: 'unauthorized', retryable: false })
   })
@@ -152,7 +152,7 @@ const brokenEvents: readonly unknown[] = [
   { type: 'done', finish: 'bored' },
   { type: 'done', finish: Symbol('s') },
 ]
-test.each(brokenEvents)('the broken event %j is an error that keeps what was said', async (event) => {
+test.each(brokenEvents)('answer: the broken event %j is an error that keeps what was said', async (event) => {
   expect(await playing(delta('so far'), event, done()).promise).toMatchObject({
     kind: 'error',
     error_type: 'bad_event',
@@ -160,13 +160,16 @@ test.each(brokenEvents)('the broken event %j is an error that keeps what was sai
   })
 })
 
-test.each([undefined, null, Promise.resolve(undefined)])('a stream whose step is %s is an error', async (step) => {
-  const { promise, pending } = start(() => ({ [Symbol.asyncIterator]: () => ({ next: () => step as never }) }))
-  expect(await promise).toMatchObject({ kind: 'error', error_type: 'stream_failed', retryable: true })
-  expect(pending()).toBe(0)
-})
+test.each([undefined, null, Promise.resolve(undefined)])(
+  'answer: a stream whose step is %s is an error',
+  async (step) => {
+    const { promise, pending } = start(() => ({ [Symbol.asyncIterator]: () => ({ next: () => step as never }) }))
+    expect(await promise).toMatchObject({ kind: 'error', error_type: 'stream_failed', retryable: true })
+    expect(pending()).toBe(0)
+  },
+)
 
-test('an abort is known from our signal, whatever the stream makes of it', async () => {
+test('answer: an abort is known from our signal, whatever the stream makes of it', async () => {
   const reactions: Model['stream'][] = [
     // It ignores the signal and never says anything again.
     async function* () {
@@ -194,7 +197,7 @@ test('an abort is known from our signal, whatever the stream makes of it', async
   }
 })
 
-test('an AbortError that we did not ask for is an error', async () => {
+test('answer: an AbortError that we did not ask for is an error', async () => {
   const { promise } = start(async function* () {
     yield delta('x')
     throw new DOMException('This operation was aborted', 'AbortError')
@@ -202,7 +205,7 @@ test('an AbortError that we did not ask for is an error', async () => {
   expect(await promise).toMatchObject({ kind: 'error', retryable: true })
 })
 
-test('after an abort the model is not called, and the stream is told to end', async () => {
+test('answer: after an abort the model is not called, and the stream is told to end', async () => {
   let opened = 0
   let closed = 0
   const stream = async function* () {
@@ -229,7 +232,7 @@ test('after an abort the model is not called, and the stream is told to end', as
   expect(closed).toBe(opened)
 })
 
-test('a stream that falls silent is given up, one that keeps talking is not', async () => {
+test('answer: a stream that falls silent is given up, one that keeps talking is not', async () => {
   const { promise: never, resolve: speak } = Promise.withResolvers<void>()
   const { advance, answers, pending } = start(async function* () {
     yield delta('hm')
@@ -246,14 +249,14 @@ test('a stream that falls silent is given up, one that keeps talking is not', as
   expect(pending()).toBe(0)
 })
 
-test('a character that came in two halves is whole in the text, and half a one can be recorded', async () => {
+test('answer: a character that came in two halves is whole in the text, and half a one can be recorded', async () => {
   const [high = '', low = ''] = '😀'.split('')
   expect(await playing(delta(high), delta(low), done()).promise).toMatchObject({ text: '😀' })
   expect(await playing(toolCall(high), done()).promise).toMatchObject({ calls: [{ name: '\ufffd' }] })
   expect(await playing(delta(`a${high}`), done()).promise).toMatchObject({ text: 'a\ufffd' })
 })
 
-test('whatever a stream does, there is one answer that can be recorded', async () => {
+test('answer: whatever a stream does, there is one answer that can be recorded', async () => {
   const event = fc.oneof(
     fc.constantFrom<unknown>(
       ...brokenEvents,

@@ -13,7 +13,7 @@ function start(limits?: { after_ms: number; characters: number }) {
   return { ...hand, pieces, ...sink }
 }
 
-test('small pieces are handed on together once the first is 250 ms old', async () => {
+test('coalesce: small pieces are handed on together once the first is 250 ms old', async () => {
   const { add, advance, pieces, pending } = start()
   add('text', 'a')
   await advance(200)
@@ -28,7 +28,7 @@ test('small pieces are handed on together once the first is 250 ms old', async (
   expect(pieces.at(-1)).toEqual(['text', 'c', 2])
 })
 
-test('2,048 characters are handed on at once', () => {
+test('coalesce: 2,048 characters are handed on at once', () => {
   const { add, pieces, pending } = start()
   add('text', 'x'.repeat(2047))
   expect(pieces).toEqual([])
@@ -37,7 +37,7 @@ test('2,048 characters are handed on at once', () => {
   expect(pending()).toBe(0)
 })
 
-test('a character whose halves come apart is handed on whole', async () => {
+test('coalesce: a character whose halves come apart is handed on whole', async () => {
   const { add, advance, pieces, finish } = start()
   const [high = '', low = ''] = '😀'.split('')
   add('text', 'x'.repeat(2047))
@@ -53,7 +53,7 @@ test('a character whose halves come apart is handed on whole', async () => {
   expect(pieces.at(-1)).toEqual(['text', '\ufffd', 2050])
 })
 
-test('channels keep their order, and each counts its own text', () => {
+test('coalesce: channels keep their order, and each counts its own text', () => {
   const { add, finish, pieces } = start()
   add('reasoning', 'hm')
   add('text', 'A')
@@ -66,7 +66,7 @@ test('channels keep their order, and each counts its own text', () => {
   ])
 })
 
-test('at the end of one channel alone the others are not handed on, and neither is what comes after the end', async () => {
+test('coalesce: at the end of one channel alone the others are not handed on, and neither is what comes after the end', async () => {
   for (const [channel, handedOn] of [
     ['text', []],
     ['reasoning', [['reasoning', 'a', 0]]],
@@ -81,7 +81,7 @@ test('at the end of one channel alone the others are not handed on, and neither 
   }
 })
 
-test('however text is cut up and whenever time passes, it arrives whole, in order, and never torn', async () => {
+test('coalesce: however text is cut up and whenever time passes, it arrives whole, in order, and never torn', async () => {
   const step = fc.oneof(
     fc.tuple(fc.constantFrom('text', 'reasoning'), roughText({ maxLength: 12 })),
     fc.integer({ min: 0, max: 300 }),

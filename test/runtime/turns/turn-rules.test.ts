@@ -26,7 +26,7 @@ const [longest, shortest] = [1, 0].map((part) => ({ random: () => part })) as [
   { random: () => number },
 ]
 
-test('a stream is tried three times, with longer and longer waits', () => {
+test('turn rules: a stream is tried three times, with longer and longer waits', () => {
   const delays = [1, 2, 3, 4].map((failed) => retryDelay(failed, usualRetries, longest))
   expect(delays).toEqual([1000, 2000, undefined, undefined])
   const patient = { tries: 100, firstDelayMs: 1000, longestDelayMs: 30_000 }
@@ -34,7 +34,7 @@ test('a stream is tried three times, with longer and longer waits', () => {
   expect(retryDelay(1, { ...patient, tries: 1 }, longest)).toBeUndefined()
 })
 
-test('a provider that asks for more time gets it, within reason', () => {
+test('turn rules: a provider that asks for more time gets it, within reason', () => {
   expect(retryDelay(1, usualRetries, { ...shortest, retry_after_ms: 7_000 })).toBe(7_000)
   expect(retryDelay(2, usualRetries, { ...longest, retry_after_ms: 500 })).toBe(2_000)
   expect(retryDelay(1, usualRetries, { ...longest, retry_after_ms: 3_600_000 })).toBeUndefined()
@@ -70,7 +70,7 @@ const round = (...calls: readonly (readonly [string, Json])[]): Message[] => [
 const again = { name: 'a', arguments: { x: 1, y: 2 } }
 const repeated = (...messages: readonly Message[]) => isRepeated(messages, [again], canonicalJson)
 
-test('the third identical call in a row is a loop, the second is not', () => {
+test('turn rules: the third identical call in a row is a loop, the second is not', () => {
   const same = round(['a', { y: 2, x: 1 }])
   expect(repeated()).toBe(false)
   expect(repeated(...same)).toBe(false)
@@ -78,7 +78,7 @@ test('the third identical call in a row is a loop, the second is not', () => {
   expect(repeated(...same, ...same, ...same, ...same)).toBe(true)
 })
 
-test('other arguments, another tool, or anything said in between is no loop', () => {
+test('turn rules: other arguments, another tool, or anything said in between is no loop', () => {
   const same = round(['a', { x: 1, y: 2 }])
   expect(repeated(...same, ...round(['a', { x: 1, y: 3 }]))).toBe(false)
   expect(repeated(...same, ...round(['b', { x: 1, y: 2 }]))).toBe(false)
@@ -87,7 +87,7 @@ test('other arguments, another tool, or anything said in between is no loop', ()
   expect(repeated(...same, { role: 'assistant', text: 'done', calls: [] }, ...same)).toBe(false)
 })
 
-test('a call that comes back among others is a loop too, and text is compared by what it says', () => {
+test('turn rules: a call that comes back among others is a loop too, and text is compared by what it says', () => {
   const among = [...round(['b', 1], ['a', { x: 1, y: 2 }]), ...round(['a', { x: 1, y: 2 }], ['c', 1])]
   expect(repeated(...among)).toBe(true)
   expect(isRepeated(among, [{ name: 'a', arguments: ' {"y":2, "x":1}' }], canonicalJson)).toBe(true)
@@ -95,11 +95,11 @@ test('a call that comes back among others is a loop too, and text is compared by
   expect(isRepeated(among, [{ name: 'b', arguments: 1 }], canonicalJson)).toBe(false)
 })
 
-test('three identical calls in one answer are not three rounds', () => {
+test('turn rules: three identical calls in one answer are not three rounds', () => {
   expect(isRepeated([], [again, again, again], canonicalJson)).toBe(false)
 })
 
-test('only the end of a dialogue is looked at', () => {
+test('turn rules: only the end of a dialogue is looked at', () => {
   const touched: number[] = []
   const long = new Proxy(Array.from({ length: 5_000 }, () => round(['z', 0])).flat(), {
     get(target, key, receiver) {
@@ -111,7 +111,7 @@ test('only the end of a dialogue is looked at', () => {
   expect(touched.length).toBeLessThan(10)
 })
 
-test('a request hands the dialogue on as it is, and tells an agent with tools what the labels mean', () => {
+test('turn rules: a request hands the dialogue on as it is, and tells an agent with tools what the labels mean', () => {
   const messages = round(['a', {}])
   const tools = [{ name: 'a', description: '', input_schema: {} }]
   const request = buildRequest({ instructions: 'Be kind.', messages, tools, memories: ['m'], model: 'a' })

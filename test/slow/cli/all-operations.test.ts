@@ -67,7 +67,7 @@ test('F-36 show: one execution with what it did and its moves; allow-again lets 
   expect(again).toMatchObject({ exit: 0, out: 'It is SUCCESS.' })
 })
 
-test('F-36 ps --runs, occupancy and show --conversation: runs, counts and the conversation of a run', async () => {
+test('F-36 all operations: ps --runs, occupancy and show --conversation: runs, counts and the conversation of a run', async () => {
   const project = createProject(scratch.fresh())
   await project.cli(['run', 'hello'])
   await project.cli(['run', 'note 7'])

@@ -76,7 +76,7 @@ test('a form with every type of field: what is wrong is said beside it, what is 
   })
 })
 
-test('a denial with a reason reaches the agent, and nothing is done', async () => {
+test('answers: a denial with a reason reaches the agent, and nothing is done', async () => {
   const { run_id, session_id } = await world.submit('support', 'Refund order 5')
   const id = await questionOf(run_id)
   const page = await world.open(`/inbox/${id}`)
@@ -90,7 +90,7 @@ test('a denial with a reason reaches the agent, and nothing is done', async () =
   expect(json.items[0].payload.reason).toContain('It was refunded yesterday.')
 })
 
-test('a whole approval by keyboard alone', async () => {
+test('answers: a whole approval by keyboard alone', async () => {
   const { run_id } = await world.submit('support', 'Refund order 6')
   await questionOf(run_id)
   const page = await world.open('/')
@@ -159,7 +159,7 @@ test('F-90 confirmation: buttons say what they do, whatever the agent calls them
   expect((await resultOf(run_id)).result).toBe('It ended as REJECTED.')
 })
 
-test('two tabs and the command line answer at once: one decision, and the others are told who was faster', async () => {
+test('answers: two tabs and the command line answer at once: one decision, and the others are told who was faster', async () => {
   const { run_id, session_id } = await world.submit('support', 'Refund order 8')
   const id = await questionOf(run_id)
   const tabs = await Promise.all([

@@ -110,7 +110,7 @@ test('a replay: the state of every machine at an event is what the reducers say,
   await page.waitForURL(({ searchParams }) => searchParams.get('at') === String(json.items.length - 1))
 })
 
-test('a bundle is verified in the browser; one that was tampered with names its first bad event', async () => {
+test('console pages: a bundle is verified in the browser; one that was tampered with names its first bad event', async () => {
   const { over } = await twoSessions()
   const page = await world.open(`/audit/${over.session_id}`)
   await page.getByText(/✓ \d+ events verified, the chain is intact/).waitFor()
@@ -194,7 +194,7 @@ test('console: a guarded move says why it was allowed, in the log, in replay, on
   await page.locator('.guards').getByText('mode_is_interactive holds: ').first().waitFor()
 })
 
-test('buttons are what the declaration allows; the rest say why not', async () => {
+test('console pages: buttons are what the declaration allows; the rest say why not', async () => {
   const { session_id } = await world.submit('poet', 'Write')
   const page = await world.open(`/s/${session_id}`)
   await page.getByText('The run succeeded.').waitFor()
@@ -214,7 +214,7 @@ test('buttons are what the declaration allows; the rest say why not', async () =
   await page.getByText('it takes no more messages').waitFor()
 })
 
-test('the first page weighs at most 300 kB, compressed', async () => {
+test('console pages: the first page weighs at most 300 kB, compressed', async () => {
   const folder = await buildConsole()
   const index = readFileSync(`${folder}/index.html`, 'utf8')
   const files = [...index.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => `${folder}${path}`)

@@ -57,7 +57,7 @@ test('a plan with questions: looked at, answered, frozen, verified', async () =>
   await expect.poll(() => widthTooMuch(page)).toBeLessThanOrEqual(0)
 })
 
-test('a plan that was denied says by which rule, and what can be done', async () => {
+test('plans: a plan that was denied says by which rule, and what can be done', async () => {
   const { coordination_id } = await submit('denied')
   const page = await world.open(`/p/${coordination_id}?tab=rules`, { bypassCSP: true })
   await page.getByText('rule_denied', { exact: true }).waitFor()

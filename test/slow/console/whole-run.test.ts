@@ -75,7 +75,7 @@ test('a whole run from the browser: started, streamed, the server killed and res
   expect(events).toEqual(events.map((_, i) => (events[0] as number) + i))
 })
 
-test('a server killed in the middle of a sentence: no gap, no event twice', async () => {
+test('whole run: a server killed in the middle of a sentence: no gap, no event twice', async () => {
   const page = await world.open('/')
   const session_id = await beginSentence(page, 'poet', 'Write')
   await world.server().kill()

@@ -24,7 +24,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('killed with SIGKILL at any point, and at any point of its recovery, it goes on', {
+test('crash kills: killed with SIGKILL at any point, and at any point of its recovery, it goes on', {
   timeout: 3_600_000,
 }, async () => {
   const whole = await playThrough([])

@@ -7,13 +7,13 @@ beforeAll(() => {
   execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'])
 })
 
-test.each(readdirSync('examples').filter((file) => file.endsWith('.ts')))('%s runs to its end', (file) => {
+test.each(readdirSync('examples').filter((file) => file.endsWith('.ts')))('examples: %s runs to its end', (file) => {
   const printed = execFileSync(process.execPath, [`examples/${file}`], { encoding: 'utf8', timeout: 60_000 })
   expect(printed).toContain("status: 'succeeded'")
   expect(printed).toContain('tool.approved  awaiting_approval → executing')
 })
 
-test('07-goal is met although its process is killed in the middle of the refund', () => {
+test('examples: 07-goal is met although its process is killed in the middle of the refund', () => {
   const printed = execFileSync(process.execPath, ['examples/07-goal/main.ts'], { encoding: 'utf8', timeout: 60_000 })
   const [before = '', after = ''] = printed.split('— killed: SIGKILL')
   expect(before).toContain('? Review before refund')

@@ -61,7 +61,7 @@ function each(check: (event_id: number) => void): void {
   fc.assert(property, { seed: 12, numRuns: 60 })
 }
 
-test('the log as it was recorded verifies, with and without its marks', () => {
+test('tampering: the log as it was recorded verifies, with and without its marks', () => {
   expect(log).toHaveLength(size)
   expect(firstBad(log)).toBeUndefined()
   expect(firstBad(log, marks)).toBeUndefined()
@@ -113,7 +113,7 @@ test('insert: the place of the first that does not belong is named', () => {
   })
 })
 
-test('an event of another session is named', async () => {
+test('tampering: an event of another session is named', async () => {
   const other = openMemoryRunelog(hostPorts)
   accepted(await other.append({ session_id: 'ses_2', runes: [created('ses_2')] }))
   const [foreign] = await Array.fromAsync(other.records('ses_2'))

@@ -31,7 +31,7 @@ async function aLongSession(name: string) {
   return { path, sw, session_id: sessionId }
 }
 
-test('a session comes back from its checkpoint as it comes back from its runes', async () => {
+test('checkpoints: a session comes back from its checkpoint as it comes back from its runes', async () => {
   const { path, sw, session_id } = await aLongSession('equal.db')
   const runes = await sw.runelog.read(session_id)
   await sw.close()
@@ -48,7 +48,7 @@ test('a session comes back from its checkpoint as it comes back from its runes',
   expect(state).toEqual(folded)
 })
 
-test('parts that are complete are not written again', async () => {
+test('checkpoints: parts that are complete are not written again', async () => {
   const state = newSessionState('ses_1')
   const dialogue = {
     messages: Array.from({ length: 1_200 }, () => ({ role: 'user' as const, content: 'x' })),
@@ -72,7 +72,7 @@ test('parts that are complete are not written again', async () => {
   expect([...toParts(state, new Set(['agt_1/0', 'agt_1/1']), 'h').keys()]).toEqual(['head'])
 })
 
-test('runs that are long over are written once, and come back in their order', async () => {
+test('checkpoints: runs that are long over are written once, and come back in their order', async () => {
   const path = join(folder, 'runs.db')
   const held = Promise.withResolvers<void>()
   const wait = tool({
@@ -135,7 +135,7 @@ test.each([
   ['damaged', "UPDATE part SET body = replace(body, 'echo', 'evil')"],
   ['of another log', `UPDATE part SET body = body WHERE 0; DELETE FROM part WHERE name LIKE '%/0'`],
   ['no database at all', null],
-])('a checkpoint that is %s is not used', async (what, change) => {
+])('checkpoints: a checkpoint that is %s is not used', async (what, change) => {
   const { path, sw, session_id } = await aLongSession(`${what.replaceAll(' ', '-')}.db`)
   await sw.close()
   if (change === null) {
@@ -155,7 +155,7 @@ test.each([
   await again.close()
 })
 
-test('what was redacted does not live on in a checkpoint', async () => {
+test('checkpoints: what was redacted does not live on in a checkpoint', async () => {
   const { path, sw, session_id } = await aLongSession('redacted.db')
   const result = (await sw.runelog.read(session_id)).find((r) => r.kind === 'tool.result')
   await sw.sessions.redact(session_id, result?.event_id ?? 0, 'asked for')
@@ -165,7 +165,7 @@ test('what was redacted does not live on in a checkpoint', async () => {
   await sw.close()
 })
 
-test('what was redacted from the command line does not live on in a checkpoint either', async () => {
+test('checkpoints: what was redacted from the command line does not live on in a checkpoint either', async () => {
   const { path, sw, session_id } = await aLongSession('offline.db')
   const result = (await sw.runelog.read(session_id)).find((r) => r.kind === 'tool.result')
   await sw.close()

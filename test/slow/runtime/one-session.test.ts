@@ -9,7 +9,7 @@ import { createWorkplace } from '../../support/workplace.ts'
 /** Nothing here waits for a lease to run out, and none does. */
 const lease_ms = 30_000
 
-test('8 agents work at once in one session, on two workers: no gap, no lost result, no starvation', async () => {
+test('one session: 8 agents work at once in one session, on two workers: no gap, no lost result, no starvation', async () => {
   const { sw, start } = await createWorkplace({ leaseMs: lease_ms })
   const rounds = 3
   const [alpha, beta] = await Promise.all(
@@ -60,7 +60,7 @@ test('8 agents work at once in one session, on two workers: no gap, no lost resu
   for (const worker of [alpha, beta]) expect(worker?.said.filter((s) => s.said === 'warned')).toEqual([])
 })
 
-test('what one process asks of a run that another one holds reaches its holder at once', async () => {
+test('one session: what one process asks of a run that another one holds reaches its holder at once', async () => {
   const { sw, join } = await createWorkplace({ leaseMs: lease_ms })
   await join(8)
   const streaming = async (session_id: string, turns = 1) =>
@@ -90,7 +90,7 @@ test('what one process asks of a run that another one holds reaches its holder a
   }
 })
 
-test('a session is closed by a process that holds none of its runs', async () => {
+test('one session: a session is closed by a process that holds none of its runs', async () => {
   const { sw, join } = await createWorkplace({ leaseMs: lease_ms })
   await join(8)
   const { sessionId, runId } = await sw.runs.start({ agent: 'speaker', input: 'go' })
@@ -102,7 +102,7 @@ test('a session is closed by a process that holds none of its runs', async () =>
   expect(auditRunes(log)).toEqual([])
 })
 
-test('runs wait while their session is paused, and go on in any process when it is resumed', async () => {
+test('one session: runs wait while their session is paused, and go on in any process when it is resumed', async () => {
   const { sw, join } = await createWorkplace({ leaseMs: lease_ms })
   await join(8)
   const { sessionId } = await sw.sessions.create({ agent: 'reader' })

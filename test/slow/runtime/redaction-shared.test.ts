@@ -45,7 +45,7 @@ function payer(shown: string[]) {
   return agent({ role: 'payer', model, tools: [pay] })
 }
 
-test('what is erased while another process works on the session would be shown: it is refused until the run rests', async () => {
+test('redaction shared: what is erased while another process works on the session would be shown: it is refused until the run rests', async () => {
   const gate = Promise.withResolvers<string>()
   const slow = tool({ name: 'slow.read', input: z.object({}), readOnly: true, run: () => gate.promise })
   const model = scriptedModel([call('slow.read'), call('payments.pay'), say('done')])
@@ -76,7 +76,7 @@ test('redaction: nothing is erased while a run can be taken, since a worker may 
   await office.backend.close()
 })
 
-test('a worker that slept past its lease asks no model: what it has before its eyes may be erased by now', async () => {
+test('redaction shared: a worker that slept past its lease asks no model: what it has before its eyes may be erased by now', async () => {
   const url = await freshDatabase()
   const lease_ms = 600
   let asked = 0
@@ -110,7 +110,7 @@ test('a worker that slept past its lease asks no model: what it has before its e
   await closeStore(store)
 })
 
-test('a worker that had the session before its eyes forgets what another process erased', async () => {
+test('redaction shared: a worker that had the session before its eyes forgets what another process erased', async () => {
   const shown: string[] = []
   const office = await createOffice({ agents: { a: payer(shown) } })
   const run = await office.backend.runs.start({ agent: 'a', input: wish })

@@ -29,7 +29,7 @@ describe.each(servers)('through $name', (store) => {
   for (const plays of isProof ? all : usual) plays(store)
 })
 
-test('the plays did go over HTTP', () => {
+test('plays http: the plays did go over HTTP', () => {
   expect([...called].sort()).toEqual(
     expect.arrayContaining([
       'cancel_run',

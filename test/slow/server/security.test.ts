@@ -152,7 +152,7 @@ describe.each(posts)('$method $path', (endpoint) => {
   })
 })
 
-test('whatever is not asked for here as it should be is asked for in the tests of plans and goals', () => {
+test('security: whatever is not asked for here as it should be is asked for in the tests of plans and goals', () => {
   const elsewhere = operations.filter((operation) => !isFurnished(operation)).map(({ name }) => name)
   expect(elsewhere.filter((name) => !/_(plan|goal)s?(_|$)/.test(name))).toEqual([])
 })
@@ -176,7 +176,7 @@ describe.each(operations.filter((o) => o.method === 'POST' && isFurnished(o)))('
   })
 })
 
-test('what is not even a request is refused on the bare line', async () => {
+test('security: what is not even a request is refused on the bare line', async () => {
   const { port } = new URL(scene.url)
   const attempts = [
     ['GET / HTTP/1.1\r\nHost: localhost\r\nX: a\r\n b\0c\r\n\r\n', 400],
@@ -210,7 +210,7 @@ test('what is not even a request is refused on the bare line', async () => {
   expect(await everything(scene.backend.runelog)).toBe(before)
 })
 
-test('no method but those that are declared, and no preflight', async () => {
+test('security: no method but those that are declared, and no preflight', async () => {
   for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']) {
     const answer = await scene.ask('/api/sessions', { method })
     expect([400, 404], method).toContain(answer.status)
@@ -220,7 +220,7 @@ test('no method but those that are declared, and no preflight', async () => {
   await refused('/api/runs', { method: 'OPTIONS', headers: preflight }, 403, 'origin_refused')
 })
 
-test('its own pages may ask, and every answer carries the headers that keep others out', async () => {
+test('security: its own pages may ask, and every answer carries the headers that keep others out', async () => {
   const { host } = new URL(scene.url)
   const own = await scene.ask('/api/sessions', {
     headers: { origin: `http://${host}`, 'sec-fetch-site': 'same-origin' },

@@ -30,7 +30,7 @@ function configured(more = ''): { config: string; database: string; folder: stri
   return { config, database, folder }
 }
 
-test('the first start makes a token that only its owner reads, and shows it once, in the fragment of a link', async () => {
+test('serve: the first start makes a token that only its owner reads, and shows it once, in the fragment of a link', async () => {
   const { config, database } = configured()
   const first = await runCli(['serve', '--config', config, '--port', '0', '--quiet'], { isScreen: true })
   expect(first).toMatchObject({ exit: 0, err: '' })
@@ -99,7 +99,7 @@ test('F-96 client: the token goes to the address in the lock file only if that i
   await server.kill()
 })
 
-test('a first start that fails shows no token and keeps none: the next one shows its own', async () => {
+test('serve: a first start that fails shows no token and keeps none: the next one shows its own', async () => {
   const { config, database, folder } = configured()
   const serve = (...more: string[]) => runCli(['serve', '--config', config, '--quiet', ...more], { isScreen: true })
   const { promise: taken, resolve } = Promise.withResolvers<number>()
@@ -117,7 +117,7 @@ test('a first start that fails shows no token and keeps none: the next one shows
   expect(await serve('--port', '0')).toMatchObject({ exit: 1, err: expect.stringContaining('it is empty; delete it') })
 })
 
-test('where others could reach it, it does not listen without TLS unless someone says so', async () => {
+test('serve: where others could reach it, it does not listen without TLS unless someone says so', async () => {
   const { config, folder } = configured()
   const bind = (...more: string[]) => runCli(['serve', '--config', config, '--port', '0', '--quiet', ...more])
   for (const host of ['0.0.0.0', '::', '192.168.1.1', 'example.com'])
@@ -134,7 +134,7 @@ test('where others could reach it, it does not listen without TLS unless someone
   expect((await bind('--host', '0.0.0.0', ...tls)).out).toContain('on https://0.0.0.0:')
 })
 
-test('over TLS it answers as it does without, to the names it was given', async () => {
+test('serve: over TLS it answers as it does without, to the names it was given', async () => {
   const { config, database, folder } = configured()
   writeFileSync(join(folder, 'cert.pem'), cert)
   writeFileSync(join(folder, 'key.pem'), key)
@@ -156,7 +156,7 @@ test('over TLS it answers as it does without, to the names it was given', async 
   expect(await server.kill('SIGTERM')).toBe(0)
 })
 
-test('tokens in the config have names and scopes; the log has neither tokens nor secrets', async () => {
+test('serve: tokens in the config have names and scopes; the log has neither tokens nor secrets', async () => {
   const { config, database } = configured(
     `server: { tokens: [{ name: 'watcher', token: 'watcher-0123456789', scope: 'read' }] }, secrets: { bank: 'bank-pin-1234' },`,
   )
@@ -198,7 +198,7 @@ test('store: a process that finds the store taken asks the server, or names the 
 })
 
 test(
-  'a request that is sent until it is answered is carried out once, however often the server is killed meanwhile',
+  'serve: a request that is sent until it is answered is carried out once, however often the server is killed meanwhile',
   async () => {
     const { config, database } = configured()
     const chance = createChance()

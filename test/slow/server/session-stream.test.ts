@@ -24,7 +24,7 @@ function story(): readonly Draft[] {
 
 const told = (heard: readonly Heard[]) => heard.map(({ type, id }) => `${type} ${id ?? '-'}`)
 
-test('each event comes in order, the last one of a rune with its id; what is hidden leaves no trace', async () => {
+test('session stream: each event comes in order, the last one of a rune with its id; what is hidden leaves no trace', async () => {
   const { write, read } = await openSession()
   await write(...story())
   const reader = read(path)
@@ -52,7 +52,7 @@ test('each event comes in order, the last one of a rune with its id; what is hid
   expect(all[6]).toMatchObject({ event_id: 8, payload: { run_id: 'run_1', status: 'failed', error_code: 'E' } })
 })
 
-test('on request every public rune comes, too, before its events', async () => {
+test('session stream: on request every public rune comes, too, before its events', async () => {
   const { write, read, runelog } = await openSession()
   await write(...story())
   const reader = read(`${path}?runes=1`)
@@ -69,7 +69,7 @@ test('on request every public rune comes, too, before its events', async () => {
   ])
 })
 
-test('a reader may come in after any event, by header or by address, live or not, and gets the rest', async () => {
+test('session stream: a reader may come in after any event, by header or by address, live or not, and gets the rest', async () => {
   const { write, read } = await openSession()
   const last = (await write(...story())).at(-1)?.event_id ?? 0
   const whole = read(path)
@@ -84,7 +84,7 @@ test('a reader may come in after any event, by header or by address, live or not
   }
 })
 
-test('what comes is passed on to everyone as it comes, whatever each of them asked for', async () => {
+test('session stream: what comes is passed on to everyone as it comes, whatever each of them asked for', async () => {
   const { write, read } = await openSession()
   const readers = [read(path), read(`${path}?runes=1`), read(path)]
   for (const reader of readers) await reader.upTo(1)
@@ -99,7 +99,7 @@ test('what comes is passed on to everyone as it comes, whatever each of them ask
   expect(other?.heard).toEqual(one?.heard)
 })
 
-test('text that is not recorded yet comes without an id, to who is live, and says so', async () => {
+test('session stream: text that is not recorded yet comes without an id, to who is live, and says so', async () => {
   const { write, read, say } = await openSession()
   const reader = read(path)
   await reader.upTo(1)
@@ -131,7 +131,7 @@ test('text that is not recorded yet comes without an id, to who is live, and say
   expect(whole).toMatchObject({ durable: true, payload: { content: 'Hello', is_final: true } })
 })
 
-test('a heartbeat every 15 s takes the cursor past what is hidden', async () => {
+test('session stream: a heartbeat every 15 s takes the cursor past what is hidden', async () => {
   const { write, read, hand } = await openSession()
   const reader = read(path)
   await reader.upTo(1)
@@ -145,7 +145,7 @@ test('a heartbeat every 15 s takes the cursor past what is hidden', async () => 
   await reader.until('another one', () => reader.cursors.length === 3)
 })
 
-test('who cannot be served is told why before a stream begins', async () => {
+test('session stream: who cannot be served is told why before a stream begins', async () => {
   const { get: ask, read } = await openSession({ streams: 1 })
   const get = async (where: string, headers: Record<string, string> = {}) => {
     const response = await ask(where, headers)
@@ -161,7 +161,7 @@ test('who cannot be served is told why before a stream begins', async () => {
   expect(await get(path)).toEqual([429, 'too_many_streams'])
 })
 
-test('when the log cannot be read, everyone is cut off and someone is warned', async () => {
+test('session stream: when the log cannot be read, everyone is cut off and someone is warned', async () => {
   let isBroken = false
   const { write, read, warnings, streams } = await openSession({}, (runelog) => ({
     ...runelog,
@@ -176,7 +176,7 @@ test('when the log cannot be read, everyone is cut off and someone is warned', a
   expect(warnings).toEqual([expect.stringContaining('no disk')])
 })
 
-test('a reader who asks for another view while a rune is put into words gets it, too, and once', async () => {
+test('session stream: a reader who asks for another view while a rune is put into words gets it, too, and once', async () => {
   const gate = Promise.withResolvers<void>()
   let isAsked = false
   const { write, read, streams } = await openSession({}, (runelog) => ({
@@ -207,7 +207,7 @@ test('a reader who asks for another view while a rune is put into words gets it,
   expect(told(second.heard)).toEqual(['rune -', 'execution_state 3', 'rune -', 'memory_saved 4'])
 })
 
-test('more than one page that is recorded at once comes at once', async () => {
+test('session stream: more than one page that is recorded at once comes at once', async () => {
   const { write, read } = await openSession()
   const reader = read(path)
   await reader.upTo(1)
@@ -216,7 +216,7 @@ test('more than one page that is recorded at once comes at once', async () => {
   expect(told(reader.heard).slice(1)).toEqual(Array.from({ length: 300 }, (_, i) => `memory_saved ${i + 2}`))
 })
 
-test('what is recorded between the look at the head and the beginning of the stream is not lost', async () => {
+test('session stream: what is recorded between the look at the head and the beginning of the stream is not lost', async () => {
   const gate = Promise.withResolvers<void>()
   let isAsked = false
   const { write, read } = await openSession({}, (runelog) => ({
@@ -236,7 +236,7 @@ test('what is recorded between the look at the head and the beginning of the str
   expect(told(reader.heard)).toEqual(['status 1', 'memory_saved 2'])
 })
 
-test('a move is told of however long ago its contract was opened', async () => {
+test('session stream: a move is told of however long ago its contract was opened', async () => {
   const { write, read } = await openSession()
   const contract = { execution_id: 'exe_1' }
   await write({ ...opening('contract', 'exe_1', { action_summary: 'pay' }), ...contract })

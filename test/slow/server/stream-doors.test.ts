@@ -36,7 +36,7 @@ describe.each(paths)('%s', (where) => {
   })
 })
 
-test('a stream comes with the headers that keep pages of others away from it', async () => {
+test('stream doors: a stream comes with the headers that keep pages of others away from it', async () => {
   const { get } = await openSession()
   const { headers, body } = await get(path)
   expect(Object.fromEntries(headers)).toMatchObject({
@@ -50,7 +50,7 @@ test('a stream comes with the headers that keep pages of others away from it', a
   await body?.cancel()
 })
 
-test('a secret that a model says, in however many pieces, reaches no reader', async () => {
+test('stream doors: a secret that a model says, in however many pieces, reaches no reader', async () => {
   const canary = 'sk-canary-0123456789abcdef'
   const text = `The key is ${canary}, and again ${canary}. Keep it.`
   for (const pieces of [1, 3, text.length]) {
@@ -80,7 +80,7 @@ test('a secret that a model says, in however many pieces, reaches no reader', as
   }
 })
 
-test('a reader of another session hears nothing of this one', async () => {
+test('stream doors: a reader of another session hears nothing of this one', async () => {
   const { runelog, read, write } = await openSession()
   accepted(await runelog.append({ session_id: 'ses_2', runes: [created('ses_2')] }))
   const other = read('/api/sessions/ses_2/stream?runes=1')

@@ -19,7 +19,7 @@ const farAway = (runelog: Runelog): Runelog => ({
   },
 })
 
-test('however readers come and go while it is written, each sees everything once and in order', async () => {
+test('stream readers: however readers come and go while it is written, each sees everything once and in order', async () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant('write' as const), many: fc.integer({ min: 1, max: 90 }) }),
     fc.record({ do: fc.constant('join' as const), runes: fc.boolean() }),
@@ -81,7 +81,7 @@ test('streams: a reader that takes nothing is cut off at the limit and can resum
   expect(slow.heard.length).toBeLessThan(quick.heard.length)
 })
 
-test('a reader of a long past who takes nothing is cut off when it has missed four heartbeats', async () => {
+test('stream readers: a reader of a long past who takes nothing is cut off when it has missed four heartbeats', async () => {
   const { write, read, streams, hand } = await openSession()
   for (let i = 0; i < 20; i++)
     await write(...Array.from({ length: 20 }, () => plain('turn.assistant_delta', { content: 'x'.repeat(50_000) })))

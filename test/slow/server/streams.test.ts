@@ -161,7 +161,7 @@ async function connectAll(port: number, count: number, path: string, stalled = f
   return sockets
 }
 
-test('2,000 idle clients cost less than 100 MB', async () => {
+test('streams: 2,000 idle clients cost less than 100 MB', async () => {
   const server = await startStreamProcess({ store: `sqlite:${join(folders.fresh(), 'store.db')}`, port: 0, talking: 0 })
   const path = `/api/sessions/${server.session_ids[0]}/stream`
   // What the first ones load and compile is not what one more costs, but it is counted all the same.
@@ -176,7 +176,7 @@ test('2,000 idle clients cost less than 100 MB', async () => {
   await eventually('their leave', async () => ((await server.weigh()).readers === 0 ? true : undefined))
 })
 
-test('100 stalled clients grow memory by less than 32 MB while 20,000 runes pass, and harm no other client', async () => {
+test('streams: 100 stalled clients grow memory by less than 32 MB while 20,000 runes pass, and harm no other client', async () => {
   const server = await startStreamProcess({ store: `sqlite:${join(folders.fresh(), 'store.db')}`, port: 0, talking: 0 })
   const [session_id = ''] = server.session_ids
   const path = `/api/sessions/${session_id}/stream`

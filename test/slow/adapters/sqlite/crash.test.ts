@@ -42,7 +42,7 @@ function touches(folder: string, [target = '']: Call['args']): boolean {
   return path.toString().startsWith(folder)
 }
 
-test('kill -9 at any write or sync loses nothing that was acknowledged', async () => {
+test('sqlite crash: kill -9 at any write or sync loses nothing that was acknowledged', async () => {
   const rehearsal = freshFolder()
   const whole = await trace(workload(rehearsal, 2), { calls })
   expect(whole).toMatchObject({ code: 0, stdout: expect.stringContaining('closed') })
@@ -69,7 +69,7 @@ test('kill -9 at any write or sync loses nothing that was acknowledged', async (
   expect(acknowledged).toBeGreaterThan(chosen.length / 2)
 })
 
-test('kill -9 again while the store recovers loses nothing either', async () => {
+test('sqlite crash: kill -9 again while the store recovers loses nothing either', async () => {
   const killed = freshFolder()
   const { stdout, signal } = await trace(workload(killed, 2), {
     calls,

@@ -79,14 +79,14 @@ async function sufferEach(faults: readonly string[]): Promise<ReadonlyMap<string
   return answers
 }
 
-test('a sync that fails stops the store, and a restart tells what was recorded', async () => {
+test('sqlite faults: a sync that fails stops the store, and a restart tells what was recorded', async () => {
   const all = upTo(await countOf('fsync'))
   const chosen = isProof ? all : sample(all, 14)
   const answers = await sufferEach(chosen.map((k) => `fsync:error=EIO:when=${k}`))
   expect(answers.get('it stopped, and said it does not know')).toBeGreaterThan(1)
 })
 
-test('a full disk stops the store, and nothing acknowledged is lost', async () => {
+test('sqlite faults: a full disk stops the store, and nothing acknowledged is lost', async () => {
   const all = upTo(await countOf('pwrite64'))
   const chosen = isProof ? all : [...sample(all.slice(0, -9), 12), all.length - 8]
   const answers = await sufferEach(chosen.map((k) => `pwrite64:error=ENOSPC:when=${k}+`))
@@ -97,7 +97,7 @@ test('a full disk stops the store, and nothing acknowledged is lost', async () =
   expect(refused?.details).toMatchObject({ outcome: 'unknown' })
 })
 
-test('a segment that is not surely on disk is not counted as one, and the store goes on', async () => {
+test('sqlite faults: a segment that is not surely on disk is not counted as one, and the store goes on', async () => {
   const folder = fresh()
   const path = `${databaseIn(folder)}.segments`
   const command = workload(folder, 1)
@@ -108,7 +108,7 @@ test('a segment that is not surely on disk is not counted as one, and the store 
   expect(await differences(databaseIn(folder), stdout)).toEqual([])
 })
 
-test('a file that may not be written is refused when the store opens', async () => {
+test('sqlite faults: a file that may not be written is refused when the store opens', async () => {
   const folder = fresh()
   const path = databaseIn(folder)
   const { struck, stdout } = await trace(workload(folder, 1), {

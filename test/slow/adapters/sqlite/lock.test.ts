@@ -8,7 +8,7 @@ import { hostPorts } from '../../../../src/adapters/host/ports.ts'
 import { openSqliteRunelog } from '../../../../src/adapters/sqlite/runelog.ts'
 import { created } from '../../../support/drafts.ts'
 
-test('a second process is refused with the pid of the first; when that one is killed, the store can be taken', async () => {
+test('lock: a second process is refused with the pid of the first; when that one is killed, the store can be taken', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'statewright-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'store.db')

@@ -68,7 +68,7 @@ async function judged(...weakened: readonly string[]) {
   return { chosen, bad, told }
 }
 
-test('no power cut loses an acknowledged rune, whatever of the unsynced writes survives', async () => {
+test('power cut: no power cut loses an acknowledged rune, whatever of the unsynced writes survives', async () => {
   const { chosen, bad, told } = await judged()
   expect(chosen.length).toBeGreaterThanOrEqual(bounds.images)
   expect(bad).toEqual([])
@@ -76,7 +76,7 @@ test('no power cut loses an acknowledged rune, whatever of the unsynced writes s
   expect(chosen.some((image) => image.told === told)).toBe(true)
 })
 
-test('the same test finds the loss when the store syncs less', async () => {
+test('power cut: the same test finds the loss when the store syncs less', async () => {
   const { chosen, bad } = await judged('NORMAL')
   const lost = bad.filter((sentence) => sentence.includes('was acknowledged and is lost'))
   expect(lost.length).toBeGreaterThan(chosen.length / 20)

@@ -79,7 +79,7 @@ for (const [what, submission] of Object.entries(plans))
     console.log(`${what}: killed before and after each of ${whole.appends} appends`)
   })
 
-test('a goal that is set while its session is about to be closed is given up with it', async () => {
+test('goals closed: a goal that is set while its session is about to be closed is given up with it', async () => {
   const { first, outcome } = await play({ plan: planOf(note('ta')) }, (connection, sw) =>
     connection.intercept(
       ({ runes }) => runes.some(({ kind }) => kind === 'session.closing'),

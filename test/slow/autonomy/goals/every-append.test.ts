@@ -64,7 +64,7 @@ async function play(death?: Death) {
   }
 }
 
-test('killed at every append, the example reaches the same end, with each irreversible effect once', async () => {
+test('every append: killed at every append, the example reaches the same end, with each irreversible effect once', async () => {
   const whole = await play()
   expect(whole.problems).toEqual([])
   expect(whole.end).toMatchObject({ state: 'goal_met', outside: ['mail', 'refund'] })

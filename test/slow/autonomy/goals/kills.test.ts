@@ -14,7 +14,7 @@ function live(folder: string, diesAt = 0) {
   return { signal, told: stdout === '' ? undefined : JSON.parse(stdout), stderr }
 }
 
-test('really killed after an append, the example reaches the same end, with each irreversible effect once', () => {
+test('goals kills: really killed after an append, the example reaches the same end, with each irreversible effect once', () => {
   const whole = live(scratch.fresh())
   expect(whole.stderr).toBe('')
   expect(whole.told.end).toMatchObject({ state: 'goal_met', outside: ['mail', 'refund'] })

@@ -169,7 +169,7 @@ test.each([false, true])(
   },
 )
 
-test('a goal that is given up while its plan begins to ask takes the question along', async () => {
+test('left questions: a goal that is given up while its plan begins to ask takes the question along', async () => {
   let cancelled: Promise<boolean> | undefined
   const { runes, problems } = await play((connection, sw) =>
     connection.intercept(isAsking, async () => {

@@ -193,7 +193,7 @@ describe('others in the session of a goal', () => {
   })
 })
 
-test('a task that waited for a person goes on only when its agent has a place for it', async () => {
+test('odd moments: a task that waited for a person goes on only when its agent has a place for it', async () => {
   const held = heldTool('shop.look', { readOnly: true })
   const parts = { ...asks, tb: [call('shop.look'), say('tb is done')] }
   world = await createWorld({ agents: { worker: worker(parts, { tools: [held.tool] }) }, plans })
@@ -214,7 +214,7 @@ test('a task that waited for a person goes on only when its agent has a place fo
   expect(await world.sw.goals.result(goalId)).toMatchObject({ state: 'goal_met' })
 })
 
-test('however long answers may take, their deadline can be recorded', async () => {
+test('odd moments: however long answers may take, their deadline can be recorded', async () => {
   world = await createWorld({ agents: { worker: worker() }, plans })
   const view = await world.sw.plans.submit({ ...asking(whereTo), answerTimeoutMs: Number.MAX_SAFE_INTEGER })
   expect(view).toMatchObject({ state: 'AWAITING_ANSWERS', waits_for: { deadline: Number.MAX_SAFE_INTEGER } })

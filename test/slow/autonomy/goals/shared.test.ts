@@ -24,7 +24,7 @@ const openOn = (url: string) =>
     warn: (message, details) => warnings.push({ message, details }),
   })
 
-test('two processes drive the same goals at once, one leaves, and every task is given out once', async () => {
+test('goals shared: two processes drive the same goals at once, one leaves, and every task is given out once', async () => {
   const database = await emptyDatabase()
   const [first, second] = [await openOn(database.url), await openOn(database.url)]
   const set = await Promise.all(
@@ -59,7 +59,7 @@ test('two processes drive the same goals at once, one leaves, and every task is 
   expect(warnings).toEqual([])
 })
 
-test('a process that leaves hands over the goals that it was brought', async () => {
+test('goals shared: a process that leaves hands over the goals that it was brought', async () => {
   const database = await emptyDatabase()
   const [first, second] = [await openOn(database.url), await openOn(database.url)]
   // GIVEN goals of which the queue tells either process

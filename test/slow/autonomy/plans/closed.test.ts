@@ -111,7 +111,7 @@ scenario('CO-07', 'Killed at any append, a session that is closed leaves no plan
   console.log(`closed: killed before and after each of ${whole.appends} appends`)
 })
 
-test('questions that a plan asks while its session is being closed are withdrawn', async () => {
+test('plans closed: questions that a plan asks while its session is being closed are withdrawn', async () => {
   let closed: Promise<void> | undefined
   const isAsking = ({ runes }: Pick<Append, 'runes'>) => runes.some(({ kind }) => kind === 'interaction.opened')
   const { first, state, end, inbox, problems } = await play((connection, sw) =>
@@ -131,7 +131,7 @@ test('questions that a plan asks while its session is being closed are withdrawn
   expect(end.at(-1)).toBe('session closing → closed')
 })
 
-test('an answer that arrives while the session is being closed is still acted on', async () => {
+test('plans closed: an answer that arrives while the session is being closed is still acted on', async () => {
   const disk = await openStore('memory:')
   const connection = connect(disk.runelog)
   world = await planWorld({ store: { ...disk, runelog: connection.runelog } })

@@ -241,7 +241,7 @@ describe('a plan in the log', () => {
   })
 })
 
-test('what is frozen is signed with the configured key, and written to a folder that holds nothing else', async () => {
+test('durable: what is frozen is signed with the configured key, and written to a folder that holds nothing else', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'statewright-export-'))
   const key = join(folder, 'key.pem')
   writeFileSync(key, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))

@@ -22,7 +22,7 @@ const outcomes = {
 
 const bytesIn = (folder: string) => new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]))
 
-test('there is an example of each kind', () => {
+test('examples: there is an example of each kind', () => {
   expect(planExamples.toSorted()).toEqual(Object.keys(outcomes).sort())
 })
 

@@ -25,7 +25,7 @@ async function kindsIn(url: string): Promise<readonly string[]> {
   return runes.map(({ kind, to }) => `${kind} ${to ?? ''}`)
 }
 
-test('a plan on disk goes on after kill -9, and is the plan it would have been', async () => {
+test('kill: a plan on disk goes on after kill -9, and is the plan it would have been', async () => {
   const whole = `sqlite:${join(scratch, 'whole.db')}`
   const { said } = plan(whole, 0)
   expect(said).toMatchObject({ state: 'DONE', problems: [] })

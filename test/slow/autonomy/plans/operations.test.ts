@@ -108,7 +108,7 @@ describe('the operations of plans', () => {
   })
 })
 
-test('whatever is submitted is refused with a fault or ends in a state that says why', async () => {
+test('operations: whatever is submitted is refused with a fault or ends in a state that says why', async () => {
   const { client, world } = await backendWorld()
   const base = intent()
   const mangled = fc

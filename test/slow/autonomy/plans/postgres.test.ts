@@ -6,7 +6,7 @@ import { eventually } from '../../../support/eventually.ts'
 import { allAtOnce, asking, bystander, packFor, whereTo } from '../../../support/plans.ts'
 import { freshDatabase } from '../../../support/postgres.ts'
 
-test('on PostgreSQL a worker that is alive takes up the plan of a process that died', async () => {
+test('plans postgres: on PostgreSQL a worker that is alive takes up the plan of a process that died', async () => {
   const url = await freshDatabase()
   const warn = () => {}
   const worker = await createStatewright({ store: url, agents: { bystander }, warn, maxConcurrentRuns: 4 })

@@ -74,7 +74,7 @@ describe('the record, run again', () => {
   })
 })
 
-test('whatever is redacted of a plan, it can be looked at and nothing of it comes back', async () => {
+test('plans record: whatever is redacted of a plan, it can be looked at and nothing of it comes back', async () => {
   world = await planWorld()
   const first = await world.sw.plans.submit(asking(whereTo))
   const second = await world.sw.plans.submit(forbidden)
@@ -94,7 +94,7 @@ test('whatever is redacted of a plan, it can be looked at and nothing of it come
   expect(shown).toMatchObject([{ waits_for: null }, { failure: null, files: [] }])
 })
 
-test('two processes work on the same plan and write one history', async () => {
+test('plans record: two processes work on the same plan and write one history', async () => {
   const disk = await openStore('memory:')
   const warn = () => {}
   const open = () => createStatewright({ store: { ...disk, isExclusive: false }, agents: { bystander }, warn })

@@ -5,7 +5,7 @@ import { eventually } from '../../../support/eventually.ts'
 import { ask, emptyDatabase } from '../../../support/postgres.ts'
 import { createWorkplace } from '../../../support/workplace.ts'
 
-test('a database that is away for longer than a lease costs a worker its runs, and not its work', async () => {
+test('queue broken: a database that is away for longer than a lease costs a worker its runs, and not its work', async () => {
   const lease_ms = 1_000
   const { url, sw, join, gate, openGate } = await createWorkplace({ leaseMs: lease_ms })
   const proxy = await startCuttingProxy(url)
@@ -36,7 +36,7 @@ test('a database that is away for longer than a lease costs a worker its runs, a
   await worker.close()
 })
 
-test('a worker whose connection breaks while it reports a job as done goes on taking jobs', async () => {
+test('queue broken: a worker whose connection breaks while it reports a job as done goes on taking jobs', async () => {
   const { url, sw, join } = await createWorkplace({ leaseMs: 1_000 })
   const warnings: unknown[] = []
   const worker = await join(4, { warn: (_, details) => warnings.push(details) })
@@ -115,7 +115,7 @@ test('F-105 queue: a job whose fetch was carried out and never answered is broug
   await worker.close()
 })
 
-test('a worker that leaves while the database is away closes all that it had open', async () => {
+test('queue broken: a worker that leaves while the database is away closes all that it had open', async () => {
   const { url, join } = await createWorkplace({ leaseMs: 1_000 })
   const proxy = await startCuttingProxy(url)
   const warnings: unknown[] = []

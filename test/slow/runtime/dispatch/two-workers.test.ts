@@ -49,7 +49,7 @@ async function logsOf(sw: Statewright): Promise<ReadonlyMap<string, readonly Run
   return new Map(await Promise.all(ids.map(async (id) => [id, await sw.runelog.read(id)] as const)))
 }
 
-test('200 payments on two workers, one of them stopped between the record and the deed: none is made twice', async () => {
+test('two workers: 200 payments on two workers, one of them stopped between the record and the deed: none is made twice', async () => {
   const runs = 200
   const { witness, sw, start } = await createWorkplace({ leaseMs: lease_ms })
   const [stopped, other] = [await start(16, { stop_at_payment: 40 }), await start(16)]

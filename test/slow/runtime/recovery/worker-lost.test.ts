@@ -43,7 +43,7 @@ test('a worker is killed: its runs go on with another one within 10 s', async ()
   expect(Math.max(...gaps)).toBeLessThan(10_000)
 })
 
-test('a worker that is told to stop hands its runs over at once', async () => {
+test('worker lost: a worker that is told to stop hands its runs over at once', async () => {
   const lease_ms = 30_000
   const { sw, join, gate, openGate } = await createWorkplace({ leaseMs: lease_ms })
   const alpha = await join(4, { settings: { leaseMs: lease_ms, worker: 'alpha', cancelGraceMs: 50 } })
@@ -83,7 +83,7 @@ test('deadlines: one that passes while no worker is there is applied by the next
   expect(log.filter((r) => r.trigger === 'interaction.auto_decide.timeout')).toHaveLength(1)
 })
 
-test('a deadline that lies ahead fires on time in a process that never heard of the question', async () => {
+test('worker lost: a deadline that lies ahead fires on time in a process that never heard of the question', async () => {
   const { sw, join } = await createWorkplace({ leaseMs: 1_000, replyTimeoutMs: 3_000 })
   const first = await join(4)
   const handle = await sw.runs.start({ agent: 'signer', input: 'go', interactiveRequireUserReply: false })
@@ -98,7 +98,7 @@ test('a deadline that lies ahead fires on time in a process that never heard of 
   expect(late).toBeLessThan(1_500)
 })
 
-test('jobs that a dead worker had fetched are brought to another one within seconds', async () => {
+test('worker lost: jobs that a dead worker had fetched are brought to another one within seconds', async () => {
   const { url, sw, join } = await createWorkplace({ leaseMs: 1_000 })
   await join(4)
   await ask(url, `INSERT INTO statewright.worker VALUES ('dead', 'pool-dead', now() + interval '1 second')`)
@@ -119,7 +119,7 @@ test('jobs that a dead worker had fetched are brought to another one within seco
   expect(await ask(url, `SELECT worker FROM statewright.worker WHERE worker = 'dead'`)).toEqual([])
 })
 
-test('what a dead worker had is freed only when its leases, which end a moment later, have ended too', async () => {
+test('worker lost: what a dead worker had is freed only when its leases, which end a moment later, have ended too', async () => {
   // GIVEN a worker whose row has just run out
   const lease_ms = 40_000
   const { url } = await createWorkplace({ leaseMs: lease_ms })
@@ -156,7 +156,7 @@ test('deadlines: one that a vanished worker had fetched is brought to another wo
   expect(await handle.result()).toMatchObject({ status: 'succeeded', result: 'CANCELLED' })
 })
 
-test('nothing is at rest while a run has lost its worker', async () => {
+test('worker lost: nothing is at rest while a run has lost its worker', async () => {
   const { url, sw, start, join, gate, openGate } = await createWorkplace({ leaseMs: 1_000 })
   const alpha = await start(4)
   const handle = await sw.runs.start({ agent: 'reader', input: { pages: 5, ms: 20, gate } })
@@ -174,7 +174,7 @@ test('nothing is at rest while a run has lost its worker', async () => {
   expect((await sw.runs.show(handle.runId)).status).toBe('succeeded')
 })
 
-test('a run whose wake was lost altogether is found', async () => {
+test('worker lost: a run whose wake was lost altogether is found', async () => {
   const { url, sw, join } = await createWorkplace({ leaseMs: 1_000 })
   const handle = await sw.runs.start({ agent: 'signer', input: 'go', mode: 'auto' })
   await ask(url, 'DELETE FROM statewright_jobs._private_jobs')
@@ -210,7 +210,7 @@ for (const [what, change] of Object.entries(late)) {
   })
 }
 
-test('a deadline whose wake was lost altogether, as with a queue that was not restored, is applied', async () => {
+test('worker lost: a deadline whose wake was lost altogether, as with a queue that was not restored, is applied', async () => {
   const { url, sw, join } = await createWorkplace({ leaseMs: 1_000, replyTimeoutMs: 1_000 })
   const first = await join(4)
   const handle = await sw.runs.start({ agent: 'signer', input: 'go', interactiveRequireUserReply: false })
@@ -221,7 +221,7 @@ test('a deadline whose wake was lost altogether, as with a queue that was not re
   expect(await handle.result()).toMatchObject({ status: 'succeeded', result: 'CANCELLED' })
 })
 
-test('only the first process that comes looks after what waits for people', async () => {
+test('worker lost: only the first process that comes looks after what waits for people', async () => {
   const { agents, sw, join } = await createWorkplace({ leaseMs: 30_000 })
   const first = await join(4)
   const { sessionId, runId } = await sw.runs.start({ agent: 'signer', input: 'go' })
@@ -243,7 +243,7 @@ test('only the first process that comes looks after what waits for people', asyn
   expect((await (await sw.runs.get(runId)).result()).errorCode).toBe('SESSION_RESUME_FAILED')
 })
 
-test('a worker that lacks an agent leaves its runs to those who have it', async () => {
+test('worker lost: a worker that lacks an agent leaves its runs to those who have it', async () => {
   const { agents, sw, join } = await createWorkplace({ leaseMs: 1_000 })
   const { signer: _, ...others } = agents
   const warnings: string[] = []
@@ -254,7 +254,7 @@ test('a worker that lacks an agent leaves its runs to those who have it', async 
   expect((await handle.result()).status).toBe('succeeded')
 })
 
-test('a run that is brought again while it only waits takes no place from those that it waits for', async () => {
+test('worker lost: a run that is brought again while it only waits takes no place from those that it waits for', async () => {
   const { url, agents, join } = await createWorkplace({ leaseMs: 1_000 })
   const model = scriptedModel([call('delegate.signer', { task: 'go' }), say('done')])
   const lead = agent({ role: 'lead', delegates: ['signer'], model })
