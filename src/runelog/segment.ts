@@ -56,7 +56,6 @@ export function createSegments(folder: string): Segments {
       write(session_id, records).catch((error: NodeJS.ErrnoException) => {
         throw faults.segment_unwritable({ session_id, folder, cause: error.message }, { cause: error })
       }),
-
     async read(segment) {
       if (last?.segment === segment) return last.records
       const bytes = await readRegular(placeOf(segment)).catch((error: NodeJS.ErrnoException) => {
@@ -70,7 +69,6 @@ export function createSegments(folder: string): Segments {
       last = { segment, records }
       return records
     },
-
     readStray: async (file) => recordsIn(await readRegular(join(folder, file))),
 
     async remove(segment) {

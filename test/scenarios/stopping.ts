@@ -138,7 +138,7 @@ export function stoppingPlays(store: Store) {
           expect(await status(run.runId)).toBe(situation.status)
 
           // WHEN it is stopped; an interrupt lets what is under way come to its end
-          expect(await run[how]('Enough.')).toMatchObject({ run_id: run.runId, accepted: true })
+          expect(await run[how]('Enough.')).toMatchObject({ runId: run.runId, accepted: true })
           const finishes = how === 'interrupt' && name.includes('a tool')
           if (finishes) props.held.begun[0]?.resolve('done')
           expect(await run.result()).toMatchObject({ status: 'canceled', message: 'Enough.' })
@@ -213,7 +213,7 @@ export function stoppingPlays(store: Store) {
           await world.sw.idle()
           const before = (await runes(run.sessionId)).length
           // THEN it is too late to stop it, which is no error, and nothing is recorded
-          const late = { run_id: run.runId, status, accepted: false }
+          const late = { runId: run.runId, status, accepted: false }
           expect(await run.cancel()).toEqual(late)
           expect(await run.interrupt()).toEqual(late)
           // AND input for it is refused, since no turn would read it

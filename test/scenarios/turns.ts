@@ -193,7 +193,7 @@ export function turnPlays(store: Store) {
         goOn(1)
         await isAbout(2)
         // WHEN new input comes
-        expect(await run.steer('Not blue.')).toEqual({ run_id: run.runId, status: 'running', accepted: true })
+        expect(await run.steer('Not blue.')).toEqual({ runId: run.runId, status: 'running', accepted: true })
         await isAbout(3)
         // THEN the turn ended with what it had said, and the next began with the input, in the same run
         expect((await of(run.sessionId, 'turn.interrupted')).map((rune) => [rune.trigger, rune.payload])).toMatchObject(

@@ -107,10 +107,10 @@ function callOptions({ model, request, settings, signal: abortSignal }: Asked, n
 const idOf = ({ provider, modelId }: StreamingModel) => `${provider}:${modelId}`
 
 function onceEach(warn: (message: string) => void = () => {}): (message: string) => void {
-  const told = new Set<string>()
+  const warned = new Set<string>()
   return (message) => {
-    if (told.has(message)) return
-    told.add(message)
+    if (warned.has(message)) return
+    warned.add(message)
     warn(message)
   }
 }

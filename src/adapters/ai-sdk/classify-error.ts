@@ -72,8 +72,8 @@ const longest = 500
 function detail(type: ErrorTypeName, { status, message, words }: Evidence): string {
   // A provider that refuses a key often quotes it. Only our own side may say more: which variable has no key.
   const isOurs = words.has('ai_loadapikeyerror')
-  const told = type === 'auth_refused' && !isOurs ? '' : withoutKeys(message.slice(0, longest))
-  return [status === undefined ? '' : `HTTP ${status}.`, told].filter((part) => part !== '').join(' ')
+  const shown = type === 'auth_refused' && !isOurs ? '' : withoutKeys(message.slice(0, longest))
+  return [status === undefined ? '' : `HTTP ${status}.`, shown].filter((part) => part !== '').join(' ')
 }
 
 interface ErrorType {

@@ -21,7 +21,7 @@ export function toPrompt(
     ...(instructions === '' ? [] : [{ role: 'system', content: instructions } as const]),
     ...messages.flatMap((message, i) => [
       ...(i === asked ? remembered(memories) : []),
-      ...said(message, messages[i + 1], { outcomes, names, model }),
+      ...promptOf(message, messages[i + 1], { outcomes, names, model }),
     ]),
   ]
 }
@@ -39,7 +39,7 @@ interface Telling {
 }
 
 /** Each call has one outcome, right behind the answer that made it: providers refuse anything else. */
-function said(message: Message, next: Message | undefined, { outcomes, names, model }: Telling): PromptMessage[] {
+function promptOf(message: Message, next: Message | undefined, { outcomes, names, model }: Telling): PromptMessage[] {
   switch (message.role) {
     case 'user':
       return [{ role: 'user', content: [{ type: 'text', text: userText(message.content) }] }]

@@ -42,7 +42,7 @@ export type PromptMessage =
   | { readonly role: 'tool'; readonly content: readonly ResultPart[] }
 
 /** Text or reasoning in a message. */
-export interface TextPart<T extends 'text' | 'reasoning' = 'text'> {
+interface TextPart<T extends 'text' | 'reasoning' = 'text'> {
   readonly type: T
   readonly text: string
   readonly providerOptions?: ProviderOptions

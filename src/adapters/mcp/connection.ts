@@ -91,8 +91,8 @@ export function connectionTo(name: string, server: McpServer, { warn, version }:
       await client.connect(transport, { timeout: server.connectTimeoutMs })
     } catch (error) {
       await client.close().catch(() => undefined)
-      const said = complaints() === '' ? '' : `. It said: ${complaints()}`
-      throw marked(`${name} could not be reached: ${messageOf(error)}${said}`, 'unavailable')
+      const complaint = complaints() === '' ? '' : `. It said: ${complaints()}`
+      throw marked(`${name} could not be reached: ${messageOf(error)}${complaint}`, 'unavailable')
     }
     boundMessages(transport, warn)
     if (transport instanceof StreamableHTTPClientTransport) made.hearLost = hearLostAnswers(transport)

@@ -101,8 +101,10 @@ const longestDescription = 4_000
 
 /** The words of a server that is not trusted are quoted: a provider shows them to its model beside our instructions. */
 function descriptionOf(server_name: string, { trusted }: McpServer, given: string): string {
-  const said = given.slice(0, longestDescription).toWellFormed()
-  return trusted || said === '' ? said : `The MCP server ${server_name} describes it in its own words: ${quoted(said)}`
+  const words = given.slice(0, longestDescription).toWellFormed()
+  return trusted || words === ''
+    ? words
+    : `The MCP server ${server_name} describes it in its own words: ${quoted(words)}`
 }
 
 function nameOf(server_name: string, tool_name: string): string {

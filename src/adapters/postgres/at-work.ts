@@ -93,7 +93,7 @@ type Ask = Presence['query']
 interface SharedAtWork extends AtWork {
   /** From here on this process is a worker: what it begins is recorded under its name. */
   join(worker: string, presence: Presence): void
-  /** Tells the others which tools have returned. What could not be told is told the next time. */
+  /** Tells the others which tools have returned. What could not be reported is reported the next time. */
   report(): Promise<void>
   /** Tells nothing more, as if the process had died. */
   silence(): void
@@ -112,12 +112,12 @@ export function createAtWork(ask: Ask, warn: (message: string, details: object) 
 
   async function report() {
     if (me === undefined || ended.size === 0) return
-    const told = [...ended]
+    const reported = [...ended]
     for (const end of ['done', 'over'] as const) {
-      const ids = told.flatMap(([id, how]) => (how === end ? [id] : []))
+      const ids = reported.flatMap(([id, how]) => (how === end ? [id] : []))
       if (ids.length > 0) await me.presence.query(texts[end], [me.worker, ids])
     }
-    for (const [id, how] of told) if (ended.get(id) === how) ended.delete(id)
+    for (const [id, how] of reported) if (ended.get(id) === how) ended.delete(id)
   }
 
   return {
@@ -128,7 +128,6 @@ export function createAtWork(ask: Ask, warn: (message: string, details: object) 
     silence() {
       me = undefined
     },
-
     async begin(effect) {
       if (me === undefined) return false
       const { execution_id, run_id, epoch } = effect
@@ -137,7 +136,6 @@ export function createAtWork(ask: Ask, warn: (message: string, details: object) 
       const { rows } = await me.presence.query(texts.begin, [execution_id, run_id, epoch, me.worker])
       return rows.length > 0
     },
-
     end(execution_id, { how, isLate }: EffectEnd) {
       const effect = atWork.get(execution_id)
       if (effect === undefined) return
@@ -148,7 +146,6 @@ export function createAtWork(ask: Ask, warn: (message: string, details: object) 
         report().catch((error) => warn('that a tool has returned could not be recorded yet', { error: String(error) }))
       if (atWork.size === 0) for (const tell of waiting) tell()
     },
-
     async look(execution_id): Promise<Evidence> {
       if (atWork.has(execution_id)) return { state: 'at_work', worker: null, isGone: false }
       const how = ended.get(execution_id)
@@ -159,7 +156,6 @@ export function createAtWork(ask: Ask, warn: (message: string, details: object) 
       const { worker, is_done, is_gone } = found
       return is_done ? { state: 'done' } : { state: 'at_work', worker, isGone: is_gone }
     },
-
     here: () => [...atWork.values()].flatMap((effect) => (effect.irreversible ? [effect.execution_id] : [])),
 
     quiet: () => (atWork.size === 0 ? Promise.resolve() : new Promise((resolve) => void waiting.add(() => resolve()))),

@@ -47,7 +47,6 @@ export function createLeases(
 
   return {
     instant,
-
     hold(run_id, epoch, since) {
       const lease: Held = { run_id, epoch, ended: new AbortController(), since }
       held.add(lease)
@@ -61,7 +60,6 @@ export function createLeases(
         release: () => void held.delete(lease),
       }
     },
-
     async renew() {
       // After a stop the heartbeat may come before the timer that ends the leases.
       look()
@@ -75,7 +73,6 @@ export function createLeases(
       }
       look()
     },
-
     stop: () => rest(),
   }
 }

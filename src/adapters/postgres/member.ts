@@ -79,7 +79,6 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
   return {
     leases,
     atWork,
-
     async join(name) {
       worker = name
       kept = createPresence(url, name, Math.max(500, Math.round(lease_ms / 3)))
@@ -88,7 +87,6 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
       regularly('renewing leases', lease_ms / 3, beat)
       return joined
     },
-
     abandoned: members.abandoned,
 
     async begin(tasks, limit) {
@@ -103,11 +101,9 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
       regularly('looking for lost workers', lease_ms / 4, () => scan(tasks))
       regularly('looking for lost wakes', overlooked_ms, () => members.wakeOverlooked())
     },
-
     async end() {
       await jobs?.stop()
     },
-
     async leave() {
       await rest()
       try {
@@ -116,14 +112,12 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
         void depart()
       }
     },
-
     abandon() {
       isAbandoned = true
       void rest()
       void depart()
       jobs?.abandon()
     },
-
     async quiet() {
       // An abandoned member has no worker that would free its jobs.
       while (!isAbandoned && !(await members.isQuiet())) await delay(10)

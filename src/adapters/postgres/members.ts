@@ -147,20 +147,17 @@ export function createMembers(database: Asked, lease_ms: number) {
       const [joined] = await ask<{ is_first: boolean }>(texts.join, [worker, lease_ms])
       return { isFirst: joined?.is_first === true }
     },
-
     register: (worker: string, poolId: string | null) => ask(texts.register, [worker, poolId, lease_ms]),
 
     async renew(runs: readonly HeldRun[]): Promise<readonly HeldRun[]> {
       if (runs.length === 0) return []
       return ask<HeldRun & pg.QueryResultRow>(texts.renew, [...columns(runs, ['run_id', 'epoch']), lease_ms])
     },
-
     abandoned: (): Promise<readonly AbandonedRun[]> => ask(texts.abandoned),
 
     async bury() {
       if ((await ask(texts.unlock, [lease_ms / 4])).length > 0) await ask(texts.prune)
     },
-
     freeStrays: () => ask(texts.strays),
 
     async wakeOverlooked(older_than_ms = overlooked_ms) {
@@ -171,7 +168,6 @@ export function createMembers(database: Asked, lease_ms: number) {
       if (jobs.length > 0) await ask(statements.addJobs, jobColumns(jobs))
       await ask(texts.prune)
     },
-
     isQuiet: async () => (await ask<{ due: number }>(texts.due))[0]?.due === 0,
 
     async leave(worker: string): Promise<readonly AbandonedRun[]> {

@@ -144,10 +144,8 @@ export async function openPostgresRunelog(
       check()
       return prepared instanceof Fault ? prepared : laneOf(batch.session_id).append(prepared)
     },
-
     follow: (session_id, after, signal) => follow({ read: store.read, bell }, session_id, after, signal),
     watch: bell.listen,
-
     async redact(session_id, event_id, reason, by = {}) {
       check()
       const asked = { session_id, event_id, reason }
@@ -157,7 +155,6 @@ export async function openPostgresRunelog(
       )
       if (replaced !== null) await segments?.remove(replaced)
     },
-
     async archive(session_id, by = {}) {
       check()
       if (segments === undefined)
@@ -167,12 +164,10 @@ export async function openPostgresRunelog(
         await lane.alone(session_id, (transaction) => archiveIn(transaction, session_id, by, { ...keeping, segments })),
       )
     },
-
     async rebuild() {
       check()
       return ownership.rebuild()
     },
-
     close() {
       closed ??= { fault: faults.store_closed({ store: name }), done: end() }
       return closed.done

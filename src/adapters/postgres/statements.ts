@@ -19,7 +19,7 @@ export const statements = {
   lockRows: `SELECT r.model, r.key, r.tag, r.sort, r.value
     FROM unnest($1::text[], $2::text[]) AS w (model, key) JOIN statewright.model_row r USING (model, key)
     ORDER BY r.model, r.key FOR UPDATE OF r`,
-  openings: `SELECT session::float8 AS session, event_id, header, ${keyIn('payload')} AS key FROM statewright.rune
+  openedContracts: `SELECT session::float8 AS session, event_id, header, ${keyIn('payload')} AS key FROM statewright.rune
     WHERE ${isOpening('header')} AND ${keyIn('payload')} = ANY ($1::text[])`,
   contract: `SELECT event_id, header, payload, salt, hash FROM statewright.rune
     WHERE session = $1 AND event_id >= $2 AND strpos(header, $3) > 0 ORDER BY event_id`,

@@ -69,13 +69,13 @@ export async function beginTransaction(
   const sessionIds = [...new Set(batches.map(({ session_id }) => session_id))]
   const first = batches.flatMap((batch) => wantedBy(batch, models))
 
-  const [, , [transaction], [meta], found, openings] = await Promise.all([
+  const [, , [transaction], [meta], found, claimed] = await Promise.all([
     connection.send('begin'),
     connection.send('share', storeLock),
     connection.send<{ xid: string }>('transaction'),
     connection.send<{ value: string }>('meta', 'models'),
     connection.send<Head>('lockHeads', sessionIds),
-    openingsOf(batches, connection),
+    contractsClaimed(batches, connection),
     load(first),
   ])
   if (meta?.value !== ports.fingerprint)
@@ -117,7 +117,7 @@ export async function beginTransaction(
     const { session_id } = batch
     const changes = await judged(batch)
     if (changes instanceof Fault) return changes
-    const held = await openings.heldBy(batch, (claim) => rows.has(nameOf(claims.name, claim)))
+    const held = await claimed.heldBy(batch, (claim) => rows.has(nameOf(claims.name, claim)))
     if (held !== undefined) return held
     const result = inscribe(batch, heads.get(session_id), ports.sha256)
     heads.set(session_id, result.head)
@@ -249,13 +249,13 @@ interface Opening {
 const written = (key: string) => canonicalJson(key).slice(1, -1)
 
 /** Contracts in the log that were opened with the keys these batches claim. The question travels with the others. */
-async function openingsOf(batches: readonly Prepared[], connection: Connection) {
+async function contractsClaimed(batches: readonly Prepared[], connection: Connection) {
   const keys = batches.flatMap(claimedBy).map(({ idempotency_key }) => written(idempotency_key))
-  const openings = keys.length === 0 ? [] : await connection.send<Opening>('openings', keys)
+  const opened = keys.length === 0 ? [] : await connection.send<Opening>('openedContracts', keys)
 
   /** The records of each contract that was opened with this key. */
   function contractsWith(idempotency_key: string): Promise<readonly (readonly StoredRecord[])[]> {
-    const own = openings.filter(({ key }) => key === written(idempotency_key))
+    const own = opened.filter(({ key }) => key === written(idempotency_key))
     return Promise.all(
       own.map(({ session, event_id, header }) => {
         const { subject_id } = JSON.parse(header) as { subject_id: string }

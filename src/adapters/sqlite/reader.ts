@@ -58,7 +58,7 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
 
   /** The records of each contract that was opened with this key, as far as they are not in cold storage. */
   function* contractsWith(idempotency_key: string): Generator<readonly StoredRecord[], void, void> {
-    const opened = every<[number, number, string]>(statements.openings, idempotency_key)
+    const opened = every<[number, number, string]>(statements.openedContracts, idempotency_key)
     for (const [session, event_id, header] of opened) {
       const { subject_id } = JSON.parse(header) as { subject_id: string }
       const name = `"subject_id":${JSON.stringify(subject_id)}`

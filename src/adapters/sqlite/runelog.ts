@@ -165,7 +165,6 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
       if (prepared instanceof Fault) return prepared
       return group.submit(() => decide(prepared))
     },
-
     async read(session_id, range) {
       group.check()
       return reader.read(session_id, range)
@@ -207,7 +206,6 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
       group.check()
       return reader.records(session_id, after)
     },
-
     redact: (session_id, event_id, reason, by = {}) =>
       alone(() =>
         group.hold(async (submit) => {
@@ -235,7 +233,6 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
           await erasures.finish().catch((error) => Promise.reject(explain(error, path)))
         }),
       ),
-
     archive: (session_id, by = {}) =>
       alone(async () => {
         for (;;) {
@@ -267,7 +264,6 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
           await segments.remove(segment)
         }
       }),
-
     rebuild: () => alone(() => group.hold(folding.rebuild)),
 
     async close() {

@@ -45,7 +45,7 @@ const reading = {
     'SELECT event_id, header, payload, salt, hash, position FROM rune WHERE session = ? AND event_id > ? AND event_id < ? ORDER BY event_id DESC LIMIT ?',
   allRunes:
     'SELECT event_id, header, payload, salt, hash, position FROM rune WHERE position > ? ORDER BY position LIMIT ?',
-  openings: `SELECT session, event_id, header, payload, salt, hash FROM rune
+  openedContracts: `SELECT session, event_id, header, payload, salt, hash FROM rune
     WHERE instr(header, '"kind":"contract.opened"') > 0 AND payload ->> '$.idempotency_key' = ?`,
   contract: `SELECT event_id, header, payload, salt, hash, position FROM rune
     WHERE session = ? AND event_id >= ? AND instr(header, ?) > 0 ORDER BY event_id`,
