@@ -105,7 +105,7 @@ const texts = {
   // runs have been put back. A job that is freed and fetched while its run is put back would swallow the new one.
   unlock: `WITH dead AS (DELETE FROM statewright.worker
       WHERE expires_at < clock_timestamp() - $1 * interval '1 millisecond' RETURNING pool)
-    SELECT ${jobsSchema}.force_unlock_workers(array_agg(pool)) FROM dead HAVING count(*) > 0`,
+    SELECT count(*)::int AS dead, ${jobsSchema}.force_unlock_workers(array_agg(pool)) FROM dead HAVING count(*) > 0`,
   prune: `SELECT count(*) FROM ${jobsSchema}.complete_jobs(ARRAY(
     SELECT id FROM ${jobsSchema}.jobs WHERE key IS NULL AND locked_at IS NULL AND attempts >= max_attempts))`,
 
@@ -155,8 +155,11 @@ export function createMembers(database: Asked, lease_ms: number) {
     },
     abandoned: (): Promise<readonly AbandonedRun[]> => ask(texts.abandoned),
 
-    async bury() {
-      if ((await ask(texts.unlock, [lease_ms / 4])).length > 0) await ask(texts.prune)
+    /** Removes workers that are gone. Returns how many. */
+    async bury(): Promise<number> {
+      const [found] = await ask<{ dead: number }>(texts.unlock, [lease_ms / 4])
+      if (found !== undefined) await ask(texts.prune)
+      return found?.dead ?? 0
     },
     freeStrays: () => ask(texts.strays),
 
