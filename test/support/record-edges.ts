@@ -8,7 +8,11 @@ import { Fault } from '../../src/faults/fault.ts'
  * `commit` of the session cache, and nothing that a test writes into a log by hand does. `scripts/edges.ts` merges them.
  */
 const folder = process.env.STATEWRIGHT_EDGES
-const taken = new Set<string>()
+
+// Files that share a process also share the modules that the first of them wrapped.
+const shared = globalThis as { edgesTaken?: Set<string> }
+shared.edgesTaken ??= new Set()
+const taken = shared.edgesTaken
 
 vi.mock('../../src/runtime/session-cache.ts', async (importOriginal) => {
   const original = await importOriginal<typeof import('../../src/runtime/session-cache.ts')>()
