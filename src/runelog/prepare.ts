@@ -1,12 +1,10 @@
 import { faults, isFault } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
-import { guardProblem, type Move } from '../kernel/audit.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Json } from '../kernel/json.ts'
-import type { Machine, Reading } from '../kernel/machine.ts'
-import { machineNamed, machines } from '../machines/all.ts'
 import { payloadDigest } from '../runes/chain.ts'
 import { isKind, payloadProblem } from '../runes/kinds.ts'
+import { moveProblem } from '../runes/move-problem.ts'
 import { schemaVersion } from '../runes/record.ts'
 import { actorCategory, actors, concernNames, type Draft, type Header, visibilities } from '../runes/rune.ts'
 import type { Append, Fence, Ports } from './port.ts'
@@ -150,72 +148,7 @@ function headerProblem(draft: Draft, session_id: string, redactor: Redactor | un
   return secret === undefined ? undefined : `An id contains the secret ${secret}.`
 }
 
-/** `tool.result` moves its call, and also follows a denial, which has already ended it. */
-const alsoAlone: ReadonlySet<string> = new Set(['tool.result'])
-
-interface Declared {
-  readonly machine: string
-  readonly from: string | null
-  readonly trigger: string | null
-  readonly to: string
-  readonly isGuarded: boolean
-}
-
-/** The guards of all edges that each kind of rune takes, its own and those that it carries. */
-const guardsOf = new Map<string, readonly string[]>()
-/** The moves that each kind of rune records: a rune of such a kind records one of them. */
-const movesOf = new Map<string, Declared[]>()
-const declare = (kind: string, move: Declared) => movesOf.set(kind, [...(movesOf.get(kind) ?? []), move])
-for (const { name: machine, initial, opens, transitions } of machines as readonly Machine[]) {
-  if (opens !== null) declare(opens, { machine, from: null, trigger: null, to: initial, isGuarded: false })
-  for (const { from, on, to, rune, carried, when = [] } of transitions) {
-    if (rune === null) continue
-    if (!carried) declare(rune, { machine, from, trigger: on, to, isGuarded: when.length > 0 })
-    guardsOf.set(rune, [...(guardsOf.get(rune) ?? []), ...when])
-  }
-}
-
-/** What is wrong with the move that a draft records, judged by the declarations alone; nothing if it is legal. */
-function moveProblem(draft: Draft): string | undefined {
-  const { machine, subject_id, from, to, trigger, kind } = draft
-  const isMove = machine !== undefined || subject_id !== undefined || from !== undefined
-  if (!isMove && to === undefined && trigger === undefined) {
-    const [declared] = movesOf.get(kind) ?? []
-    if (declared === undefined || alsoAlone.has(kind)) return readingProblem(draft, '', undefined)
-    return `It records a move of a ${declared.machine}, so it needs machine, subject_id, from, to and trigger.`
-  }
-  if (!machine || !subject_id || from === undefined || to === undefined || trigger === undefined)
-    return 'A move has machine, subject_id, from, to and trigger, or none of them.'
-  for (const move of movesOf.get(kind) ?? [])
-    if (move.from === from && move.trigger === trigger && move.to === to && move.machine === machine)
-      return !move.isGuarded && draft.guards === undefined
-        ? undefined
-        : readingProblem(draft, machine, from === null || trigger === null ? undefined : { from, to, trigger })
-  return `No machine "${machine}" declares ${from ?? 'nothing'} → ${to} on ${trigger ?? 'opening'} with this kind of rune.`
-}
-
 function secretInReading({ guards = [] }: Draft, redactor: Redactor | undefined): string | undefined {
   const secret = guards.map(({ because }) => redactor?.find(because)).find((found) => found !== undefined)
   return secret === undefined ? undefined : `A reading contains the secret ${secret}.`
-}
-
-/** A text of a reading names states and counts; a longer one would carry something else. */
-const longestReason = 400
-
-function isReading(value: unknown): value is Reading {
-  const { guard, holds, because } = Object(value) as Partial<Record<keyof Reading, unknown>>
-  if (typeof guard !== 'string' || typeof holds !== 'boolean' || typeof because !== 'string') return false
-  return because.length <= longestReason && because.isWellFormed() && !/\p{Cc}/u.test(because)
-}
-
-/** Readings belong to a move whose edge, or an edge that it carries, has guards. A false one is never recorded. */
-function readingProblem({ guards, kind }: Draft, machine: string, move: Move | undefined): string | undefined {
-  if (guards !== undefined && (!Array.isArray(guards) || guards.length === 0 || !guards.every(isReading)))
-    return `Readings are a list of guard, holds and because, each with at most ${longestReason} plain characters.`
-  if (guards !== undefined && move === undefined) return 'Only a move has readings of guards.'
-  const declared = machineNamed(machine)
-  const found = move && declared && guardProblem(declared, { ...move, guards })
-  if (found !== undefined) return `${found}.`
-  const strange = guards?.find(({ guard, holds }) => !holds || !guardsOf.get(kind)?.includes(guard))
-  return strange === undefined ? undefined : `It has no guard ${strange.guard} that holds.`
 }

@@ -88,7 +88,7 @@ export function createBundleVerifier(ports: {
 
   function begin(line: string): string | undefined {
     const read = readHeader(line)
-    if (read === undefined) return 'the file does not begin like a bundle of version 1 or 2.'
+    if (read === undefined) return 'the file does not begin like a bundle of version 1, 2 or 3.'
     header = read
     verifier = createVerifier(read.session_id, { ...ports, format: read.version })
     return undefined

@@ -1,9 +1,8 @@
-import { guardProblem } from '../kernel/audit.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Reading } from '../kernel/machine.ts'
-import { machineNamed } from '../machines/all.ts'
 import { firstHashedTexts, genesis, hashedTexts, headerNames, isSalt } from './chain.ts'
 import type { CheckSignature } from './checkpoint.ts'
+import { moveProblem } from './move-problem.ts'
 import type { Mark, StoredRecord } from './record.ts'
 import { isErased, readRedaction, redactionText } from './redaction.ts'
 import type { RecordedMove } from './rune.ts'
@@ -82,8 +81,8 @@ export function createVerifier(session_id: string, ports: VerifierPorts, marks: 
       return bad('its hash does not follow from the event before it.')
     const problem = payloadProblem(record, header)
     if (problem !== undefined) return bad(problem)
-    const unread = format < 3 ? undefined : readingProblem(header)
-    if (unread !== undefined) return bad(`${unread}.`.replace(/\.\.$/, '.'))
+    const illegal = format < 3 ? undefined : moveProblem(header)
+    if (illegal !== undefined) return bad(illegal.replace(/^[A-Z]/, (first) => first.toLowerCase()))
     if (marked.get(expected)?.some((mark) => mark.hash !== record.hash))
       return bad('its hash is not the one that was signed; this event, or one before it, was rewritten.')
 
@@ -205,13 +204,4 @@ function areReadings(value: unknown): value is readonly Reading[] {
     if (typeof because !== 'string' || typeof guard !== 'string' || typeof holds !== 'boolean') return false
     return Object.keys(Object(one)).join() === 'because,guard,holds'
   })
-}
-
-/** What is wrong with the readings of a recorded move; nothing if each guard of its edge was read and held. */
-function readingProblem({ machine = '', from, to = '', trigger, guards }: ReadHeader): string | undefined {
-  const failed = guards?.find(({ holds }) => !holds)
-  if (failed !== undefined) return `its guard ${failed.guard} did not hold: ${failed.because}`
-  const declared = machineNamed(machine)
-  if (declared === undefined || from == null || trigger == null) return undefined
-  return guardProblem(declared, { from, to, trigger, guards })
 }

@@ -178,11 +178,12 @@ describe('guards', () => {
   const start = { machine: 'turn', subject_id: 'trn_1', from: 'idle', to: 'streaming', trigger: 'start_turn' }
   const held = { because: 'It begins with input that was sent to the run.', guard: 'input', holds: true }
 
-  function withMove(guards: unknown) {
+  function withMove(guards: unknown, change: object = {}) {
     const [last] = linked(log, 'turn.started', {}).slice(-1)
     const header = canonicalJson({
       ...JSON.parse((last as StoredRecord).header),
       ...start,
+      ...change,
       ...(guards === undefined ? {} : { guards }),
     })
     return [...log, { ...(last as StoredRecord), header, hash: link(at(7).hash, header, sha256) }]
@@ -201,6 +202,22 @@ describe('guards', () => {
       expect(verified(withMove(guards)).bad).toEqual({
         event_id: 8,
         problem: 'it records no reading of its guard input.',
+      })
+  })
+
+  test('audit: a reading that no edge of the move has is found, and one that is recorded twice, too', () => {
+    for (const more of [held, { because: 'I say so.', guard: 'approved_by_no_rule', holds: true }])
+      expect(verified(withMove([held, more])).bad).toMatchObject({
+        event_id: 8,
+        problem: expect.stringContaining(`it has no guard ${more.guard} that holds`),
+      })
+  })
+
+  test('audit: a move on another trigger, from another state, or of another machine is found', () => {
+    for (const change of [{ trigger: 'foo' }, { from: 'streaming' }, { machine: 'run' }, { to: 'completed' }])
+      expect(verified(withMove([held], change)).bad).toMatchObject({
+        event_id: 8,
+        problem: expect.stringMatching(/^no machine "\w+" declares /),
       })
   })
 

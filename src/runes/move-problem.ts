@@ -1,0 +1,96 @@
+import { guardProblem, type Move } from '../kernel/audit.ts'
+import type { Machine, Reading } from '../kernel/machine.ts'
+import { machineNamed, machines } from '../machines/all.ts'
+
+/** What a rune says of the move that it records. */
+interface Recording {
+  readonly kind: string
+  readonly machine?: string | undefined
+  readonly subject_id?: string | undefined
+  readonly from?: string | null | undefined
+  readonly to?: string | undefined
+  readonly trigger?: string | null | undefined
+  readonly guards?: readonly Reading[] | undefined
+}
+
+/** `tool.result` moves its call, and also follows a denial, which has already ended it. */
+const alsoAlone: ReadonlySet<string> = new Set(['tool.result'])
+
+interface Declared {
+  readonly machine: string
+  readonly from: string | null
+  readonly trigger: string | null
+  readonly to: string
+  readonly isGuarded: boolean
+}
+
+/** The guards of all edges that each kind of rune takes, its own and those that it carries. */
+const guardsByKind = new Map<string, Set<string>>()
+function guardsOn(kind: string): Set<string> {
+  const known = guardsByKind.get(kind) ?? new Set()
+  guardsByKind.set(kind, known)
+  return known
+}
+
+/** The moves that each kind of rune records: a rune of such a kind records one of them. */
+const movesOf = new Map<string, Declared[]>()
+const declare = (kind: string, move: Declared) => movesOf.set(kind, [...(movesOf.get(kind) ?? []), move])
+for (const { name: machine, initial, opens, transitions } of machines as readonly Machine[]) {
+  if (opens !== null) declare(opens, { machine, from: null, trigger: null, to: initial, isGuarded: false })
+  for (const { from, on, to, rune, carried, when = [] } of transitions) {
+    if (rune === null) continue
+    if (!carried) declare(rune, { machine, from, trigger: on, to, isGuarded: when.length > 0 })
+    for (const guard of when) guardsOn(rune).add(guard)
+  }
+}
+
+/**
+ * What is wrong with the move that a rune records, judged by the declarations alone; nothing if it is legal. A store asks
+ * before it records, and the verifier asks of what is recorded.
+ */
+export function moveProblem(draft: Recording): string | undefined {
+  const { machine, subject_id, from, to, trigger, kind } = draft
+  const isMove = machine !== undefined || subject_id !== undefined || from !== undefined
+  if (!isMove && to === undefined && trigger === undefined) {
+    const [declared] = movesOf.get(kind) ?? []
+    if (declared === undefined || alsoAlone.has(kind)) return readingProblem(draft, '', undefined)
+    return `It records a move of a ${declared.machine}, so it needs machine, subject_id, from, to and trigger.`
+  }
+  if (
+    machine === undefined ||
+    subject_id === undefined ||
+    from === undefined ||
+    to === undefined ||
+    trigger === undefined
+  )
+    return 'A move has machine, subject_id, from, to and trigger, or none of them.'
+  for (const move of movesOf.get(kind) ?? [])
+    if (move.from === from && move.trigger === trigger && move.to === to && move.machine === machine)
+      return !move.isGuarded && draft.guards === undefined
+        ? undefined
+        : readingProblem(draft, machine, from === null || trigger === null ? undefined : { from, to, trigger })
+  return `No machine "${machine}" declares ${from ?? 'nothing'} → ${to} on ${trigger ?? 'opening'} with this kind of rune.`
+}
+
+/** A text of a reading names states and counts; a longer one would carry something else. */
+const longestReason = 400
+
+function isReading(value: unknown): value is Reading {
+  const { guard, holds, because } = Object(value) as Partial<Record<keyof Reading, unknown>>
+  if (typeof guard !== 'string' || typeof holds !== 'boolean' || typeof because !== 'string') return false
+  return because.length <= longestReason && because.isWellFormed() && !/\p{Cc}/u.test(because)
+}
+
+/** Readings belong to a move whose edge, or an edge that it carries, has guards. A false one is never recorded. */
+function readingProblem({ guards, kind }: Recording, machine: string, move: Move | undefined): string | undefined {
+  if (guards !== undefined && (!Array.isArray(guards) || guards.length === 0 || !guards.every(isReading)))
+    return `Readings are a list of guard, holds and because, each with at most ${longestReason} plain characters.`
+  if (guards !== undefined && move === undefined) return 'Only a move has readings of guards.'
+  const declared = machineNamed(machine)
+  const found = move && declared && guardProblem(declared, { ...move, guards })
+  if (found !== undefined) return found.endsWith('.') ? found : `${found}.`
+  const known = guardsOn(kind)
+  const isTwice = ({ guard }: Reading, i: number) => guards?.findIndex((other) => other.guard === guard) !== i
+  const strange = guards?.find((reading, i) => !reading.holds || !known.has(reading.guard) || isTwice(reading, i))
+  return strange === undefined ? undefined : `It has no guard ${strange.guard} that holds, or reads it twice.`
+}
