@@ -35,7 +35,12 @@ const tries = [
   () => openPostgres('postgres://localhost/app'),
   () => createStatewright({ store: 'memory:', agents, mcp: { files: { command: 'true' } } }),
   () => planPorts(),
+  () => setGoal(),
 ]
+async function setGoal() {
+  const sw = await createStatewright({ store: 'memory:', agents })
+  await sw.goals.start({ goal: 'Say hello.', planner: 'support' }).finally(() => sw.close())
+}
 for (const attempt of tries) await attempt().catch(({ code, message }) => console.log(code === 'package_missing' ? message : code + ': ' + message))
 `
 
@@ -125,7 +130,7 @@ function useIt() {
   writeFileSync(join(project, 'missing.mjs'), missing)
   const sentences = run(process.execPath, ['missing.mjs']).trimEnd().split('\n')
   for (const sentence of sentences) console.log(`     ${sentence}`)
-  const named = ['pg', 'pg', '@modelcontextprotocol/client', '@cedar-policy/cedar-wasm']
+  const named = ['pg', 'pg', '@modelcontextprotocol/client', ...Array(2).fill('@cedar-policy/cedar-wasm')]
   const isNamed = named.every((name, i) => sentences[i]?.includes(`npm install ${name}@^`))
   check('each missing package is one sentence with what to install', sentences.length === named.length && isNamed)
   check('the command line starts', /^\d/.test(run(join(project, 'node_modules/.bin/statewright'), ['--version'])))

@@ -187,12 +187,15 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
     }
   }
 
-  /** What is refused, such as a registry with a mistake in it, is a draft that failed, and the next draft is told why. */
+  /**
+   * What is refused, such as a registry with a mistake in it, is a draft that failed, and the next draft is told why. A
+   * store that is away and a package that this process lacks are no failures of the draft.
+   */
   async function refusing<T>(draft: number, work: Promise<T>): Promise<T | undefined> {
     try {
       return await work
     } catch (error) {
-      if (!(error instanceof Fault) || error.kind === 'store') throw error
+      if (!(error instanceof Fault) || error.kind === 'store' || isFault(error, 'package_missing')) throw error
       judged.set(draft, { outcome: 'failed', failure: error.message })
       return undefined
     }

@@ -20,9 +20,10 @@ import { createDriver, type Driver, decide } from './driver.ts'
 import { aboutGoal, goalContext, stopGoal } from './goal-context.ts'
 import { endPlans, type Judging } from './judge-draft.ts'
 import { type GoalReport, isAtWork, isQuestion, reportOf, type WaitReport, waitsOf } from './report.ts'
-import { type GoalSet, type GoalSubmission, setGoal } from './set-goal.ts'
+import { type GoalSet, type GoalSubmission, refuseShapeless, setGoal } from './set-goal.ts'
 
-interface Decision {
+/** What a person decides about a goal. */
+export interface Decision {
   /** A review by its gate, or a condition by its task. Without it: the plan, or to reject, the only open review. */
   readonly task?: string
   readonly reason?: string
@@ -30,7 +31,8 @@ interface Decision {
   readonly idempotencyKey?: string
 }
 
-interface Rejection extends Decision {
+/** What a person rejects, and what to judge instead. */
+export interface Rejection extends Decision {
   /** A plan to judge instead of the one that is rejected. */
   readonly plan?: Json
 }
@@ -231,6 +233,8 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
 
   return {
     async start(submission) {
+      // A process that cannot judge plans takes no goal.
+      if (drives) await ports.conditions()
       const set = await setGoal(engine, submission)
       assignment?.add(set)
       drive(set.session_id, set.goal_id)
@@ -247,6 +251,7 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
       await say(questionOf(state, goal, decision, 'approve'), 'approve', decision)
     },
     async reject(goal_id, rejection = {}) {
+      refuseShapeless(rejection.plan)
       const { state, goal } = await find(goal_id)
       // With another plan in hand it is a review that is refused: the goal goes on.
       const { task, plan, idempotencyKey } = rejection

@@ -10,6 +10,7 @@ import type { Engine } from '../../runtime/engine.ts'
 import { asRecord, type RecordOf } from '../../runtime/options.ts'
 import { fieldProblems, problemSentence } from '../../runtime/shape-problems.ts'
 import { appendTo } from '../plans/receive.ts'
+import { readDraft } from './draft.ts'
 import { type GoalConfig, type GoalOptions, goalIds, goalOptions } from './goal-context.ts'
 
 /** What a caller gives to set a goal. */
@@ -100,7 +101,19 @@ function checked(goal: string, given: object): GoalConfig {
   const { planner, plan, mode, auto = mode === 'auto' } = config
   if (planner === null && plan === null)
     throw refused(goal, 'It has neither a plan nor a planner; give one of the two.')
+  refuseShapeless(plan)
   return { ...config, auto }
+}
+
+/** Refuses what is no plan, before anything is recorded: it could only end the goal. */
+export function refuseShapeless(plan: Json | null | undefined): void {
+  const read = plan == null ? undefined : readDraft(plan, 'caller')
+  if (read !== undefined && 'problem' in read)
+    throw faults.bad_definition({
+      what: 'plan',
+      name: 'of the goal',
+      problem: `${read.problem}.`.replace(/\.\.$/, '.'),
+    })
 }
 
 function refuseStrangers({ agents }: Engine, goal: string, { planner, critic, per_agent }: GoalConfig) {

@@ -38,7 +38,7 @@ const plays: readonly Play[] = [
   { cause: 'cancelled', trigger: 'user_cancel', from: 'planning', goal: { plan: one }, act: (goal_id) => world.sw.goals.cancel(goal_id) },
   { cause: 'session_closed', trigger: 'user_cancel', from: 'planning', goal: { plan: one }, act: (_, session_id) => world.sw.sessions.close(session_id) },
   { cause: 'plan_rejected', trigger: 'unresolvable', from: 'goal_received', goal: { plan: one }, act: reject },
-  { cause: 'no_plan', trigger: 'unresolvable', from: 'planning', goal: { plan: { tasks: 'none' } } },
+  { cause: 'no_plan', trigger: 'unresolvable', from: 'planning', goal: { plan: planOf({ ...note('ta'), command: 'cmd_unknown' }) } },
   { cause: 'no_plan', trigger: 'unresolvable', from: 'reviewing', goal: reviewed, agents: { critic: critic(wrong) } },
   { cause: 'agent_missing', trigger: 'unresolvable', from: 'planning', goal: planned, agents: drafting, act: withoutPlanner },
   { cause: 'agent_terminated', trigger: 'unresolvable', from: 'planning', goal: planned, agents: drafting, act: withoutHead },
