@@ -55,7 +55,7 @@ export default defineConfig({
     ],
   },
   test: {
-    setupFiles: ['test/support/record-edges.ts'],
+    setupFiles: ['test/support/record-edges.ts', 'test/support/keep-logs.ts'],
     reporters: ['default', './scripts/reporter.ts'],
     projects: [
       {

@@ -6,10 +6,18 @@ export { aiSdkModel, type ModelSettings } from './adapters/ai-sdk/ai-sdk-model.t
 export type { McpServerOptions } from './adapters/mcp/server-config.ts'
 export { type WorkspaceOptions, workspaceTools } from './adapters/workspace/workspace-tools.ts'
 export type { PlanOptions } from './app/open-plans.ts'
-export { createStatewright, defineConfig, type Statewright, type StatewrightOptions } from './app/statewright.ts'
+export type { Store } from './app/open-store.ts'
+export {
+  createStatewright,
+  defineConfig,
+  type ServerConfig,
+  type Statewright,
+  type StatewrightOptions,
+} from './app/statewright.ts'
 export { type FaultCode, type FaultOf, isFault } from './faults/catalogue.ts'
 export { Fault, type FaultKind } from './faults/fault.ts'
 export type { Json, Problem } from './kernel/json.ts'
+export type { Reading } from './kernel/machine.ts'
 export type { RunStatus } from './machines/run.ts'
 export type { SessionState } from './machines/session.ts'
 export type { MemoryQuery } from './observation/contract.ts'
@@ -17,9 +25,10 @@ export type { Message } from './observation/dialogue.ts'
 export type { GraphOf } from './observation/graph-state.ts'
 export type { Budget } from './observation/session-state.ts'
 export type { Unsettled } from './observation/unsettled.ts'
-export type { RunelogReader } from './runelog/port.ts'
+export type { Head, Range, RunelogReader } from './runelog/port.ts'
+export type { ModelQuery, ReadModel, Row } from './runelog/read-model.ts'
 export type { Kind, Payload } from './runes/kinds.ts'
-export type { Rune, Visibility } from './runes/rune.ts'
+export type { Actor, Rune, Visibility } from './runes/rune.ts'
 export type { Spawn } from './runtime/commands/agents.ts'
 export type { ListedSession, SessionQuery } from './runtime/commands/look.ts'
 export type { Replied, Reply, ReplyOptions, Resumed } from './runtime/commands/reply.ts'
@@ -31,7 +40,7 @@ export type { AnyModel, Model, ModelEvent, ModelRequest, ProviderModel } from '.
 export type { OpenInteraction } from './runtime/models/open-work.ts'
 export type { BudgetOptions, PolicyOptions } from './runtime/options.ts'
 export type { Clock, Ids, Log, Random, Timers } from './runtime/ports.ts'
-export type { RunEvent, RunHandle, RunResult } from './runtime/run-handle.ts'
+export type { EventOptions, RunEvent, RunHandle, RunResult } from './runtime/run-handle.ts'
 export type { AbandonedRun } from './runtime/store.ts'
 export { type ToolDefinition, tool } from './runtime/tools/define-tool.ts'
 export type { Policy } from './runtime/tools/policy.ts'

@@ -1,16 +1,19 @@
 import { z } from 'zod'
 import { faults } from '../faults/catalogue.ts'
 import { mostProblems, type Problem } from '../kernel/json.ts'
+import type { Listener, RunelogReader } from '../runelog/port.ts'
+import { wordsOf } from '../runelog/words.ts'
 import { asOptions, budgetOptions } from '../runtime/options.ts'
 import type { RunHandle } from '../runtime/run-handle.ts'
 import { closedObject, fieldProblems } from '../runtime/shape-problems.ts'
-import { readThrown } from '../runtime/thrown.ts'
+import { harmless, readThrown } from '../runtime/thrown.ts'
 import { id } from '../wire/common.ts'
 import { expectedWaiting } from '../wire/interaction.ts'
 import { planState } from '../wire/plan.ts'
 import { submissionBody } from '../wire/run.ts'
 import { runStatus, sessionState } from '../wire/session.ts'
 import type { Statewright } from './library.ts'
+import type { Warn } from './warnings.ts'
 
 /** The arguments of a function, in order, by the names that a refusal calls them. */
 type Arguments = Readonly<Record<string, z.ZodType>>
@@ -21,9 +24,9 @@ const prose = z
   .refine((given) => given.isWellFormed(), 'It has half of a surrogate pair.')
 const text = prose.min(1)
 const reason = prose.optional()
-const person = z.string().trim().min(1).max(200).optional()
+const person = prose.trim().min(1).max(200).optional()
 /** A server puts the names of operation and sender before the key that it was sent. */
-const key = z.string().min(1).max(1_000).optional()
+const key = prose.min(1).max(1_000).optional()
 const limit = z.int().min(1)
 /** JSON that is judged where it is taken in, with the limits that hold there. */
 const anything = z.unknown().optional()
@@ -167,6 +170,31 @@ const shapes = {
   },
 } satisfies { readonly [G in keyof Statewright]?: Shapes<Statewright[G]> }
 
+const from = z.int().min(0)
+const runelog = {
+  read: {
+    ...session,
+    range: closedObject({
+      after: from.optional(),
+      before: from.optional(),
+      limit: from.optional(),
+      backward: z.boolean().optional(),
+    }).optional(),
+  },
+  head: session,
+  sessionIds: {},
+  search: {
+    query: closedObject({
+      words: z.array(prose).transform((words) => words.flatMap(wordsOf)),
+      before: z.number().optional(),
+      limit: from,
+    }),
+  },
+} satisfies Shapes<RunelogReader>
+const follow = { ...session, after: from, signal: z.instanceof(AbortSignal) }
+const records = { ...session, after: from.optional() }
+const listener = { listener: z.custom<Listener>((given) => typeof given === 'function', 'It is not a function.') }
+
 const output = { ref: z.string().min(1).max(1_000) }
 const handle = { cancel: { reason }, interrupt: { reason }, steer: { input: anything } } satisfies Shapes<RunHandle>
 const signal = z.instanceof(AbortSignal).optional()
@@ -174,9 +202,10 @@ const events = { options: optional({ after: z.int().min(0).optional(), signal })
 const watch = { ...goal, signal }
 
 /** The same Statewright, which refuses arguments that do not fit before it reads or records anything. */
-export function checkingArguments(sw: Statewright): Statewright {
+export function checkingArguments(sw: Statewright, warn: Warn): Statewright {
   const runs = checking('runs.', sw.runs, shapes.runs)
   const goals = checking('goals.', sw.goals, shapes.goals)
+  const { read, head, sessionIds, search, row, rows, tags, count } = sw.runelog
   return {
     ...sw,
     ...checking('', { output: sw.output }, { output }),
@@ -191,6 +220,20 @@ export function checkingArguments(sw: Statewright): Statewright {
     executions: checking('executions.', sw.executions, shapes.executions),
     goals: { ...goals, watch: checkingItems('goals.watch', watch, sw.goals.watch) },
     plans: checking('plans.', sw.plans, shapes.plans),
+    // The reading methods alone: the store itself writes.
+    runelog: {
+      ...checking('runelog.', { read, head, sessionIds, search }, runelog),
+      row,
+      rows,
+      tags,
+      count,
+      follow: checkingItems('runelog.follow', follow, sw.runelog.follow),
+      records: checkingItems('runelog.records', records, sw.runelog.records),
+      watch(given) {
+        readArguments('runelog.watch', listener, [given])
+        return sw.runelog.watch(harmless(given, warn))
+      },
+    },
   }
 }
 

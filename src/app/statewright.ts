@@ -190,19 +190,22 @@ async function openWith(
     client ??= localClient(backendOf(sw, keyless, runtime.engine.clock.now), async () => {})
     return client
   }
-  const sw: Statewright = checkingArguments({
-    ...createGroups(runtime, { look, agents: () => [...agents].map(cardOf) }),
-    runelog: store.runelog,
-    plans,
-    goals,
-    isExclusive: store.isExclusive,
-    output: store.blobs.fetch,
-    idle: connected.idle,
-    close() {
-      stopped ??= stop()
-      return stopped
+  const sw: Statewright = checkingArguments(
+    {
+      ...createGroups(runtime, { look, agents: () => [...agents].map(cardOf) }),
+      runelog: store.runelog,
+      plans,
+      goals,
+      isExclusive: store.isExclusive,
+      output: store.blobs.fetch,
+      idle: connected.idle,
+      close() {
+        stopped ??= stop()
+        return stopped
+      },
     },
-  })
+    warn,
+  )
   return { sw, workOn: runtime.workOn }
 }
 

@@ -174,7 +174,7 @@ function checkSigner(of: string, signer: unknown): void {
 }
 
 export type { PlanOptions, PlansOfStore } from '../app/open-plans.ts'
-export type { PlanAnswer, PlanSubmission, PlanView } from '../autonomy/plans/plans.ts'
+export type { PlanAnswer, PlanQuery, PlanRow, PlanSubmission, PlanView } from '../autonomy/plans/plans.ts'
 export type { Coordination } from '../coordinator/coordinate.ts'
 export type { Envelope, FrozenFiles, Journal, SignatureCheck, Signer } from '../coordinator/outputs/freeze.ts'
 export type { PlanProblem } from '../coordinator/outputs/lineage.ts'

@@ -3,8 +3,10 @@
  * need the packages `pg` and `graphile-worker`.
  */
 import './node-version.ts'
+import { z } from 'zod'
 import { closeStore, openStore, type Store } from '../app/open-store.ts'
 import { faults } from '../faults/catalogue.ts'
+import { closedObject, fieldProblems, problemSentence } from '../runtime/shape-problems.ts'
 import { parseStoreUrl } from '../surface/store-url.ts'
 
 /** Options of `openPostgres`. */
@@ -17,6 +19,12 @@ export interface PostgresOptions {
   readonly warn?: (message: string, details: object) => void
 }
 
+const postgresOptions = closedObject({
+  secrets: z.record(z.string(), z.string()).optional(),
+  leaseMs: z.int().min(1).optional(),
+  warn: z.custom((given) => typeof given === 'function', 'It is not a function.').optional(),
+})
+
 /** A store on PostgreSQL, for `createStatewright({ store })`. */
 export interface PostgresStore extends Store {
   /** Closes every connection. Close each Statewright that uses the store first. */
@@ -25,8 +33,16 @@ export interface PostgresStore extends Store {
 
 /** Opens the store and creates its tables if they are missing. Several Statewrights of a process may share it. */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<PostgresStore> {
-  if (parseStoreUrl(url).kind !== 'postgres')
-    throw faults.store_unusable({ store: url, problem: 'it is no PostgreSQL store. Use postgres://HOST/DATABASE.' })
+  const read = postgresOptions.safeParse(options)
+  if (!read.success) {
+    const problem = `${problemSentence(fieldProblems(read.error))}.`
+    throw faults.bad_definition({ what: 'store', name: 'openPostgres', problem })
+  }
+  if (typeof url !== 'string' || parseStoreUrl(url).kind !== 'postgres')
+    throw faults.store_unusable({
+      store: String(url),
+      problem: 'it is no PostgreSQL store. Use postgres://HOST/DATABASE.',
+    })
   const store = await openStore(url, options)
   return { ...store, close: () => closeStore(store) }
 }

@@ -1,8 +1,11 @@
 /** The HTTP server with its console, started by a program. `statewright serve` starts the same from a config file. */
 import './node-version.ts'
+import { z } from 'zod'
 import { checkConfig } from '../app/config.ts'
-import type { Config } from '../app/load-config.ts'
+import type { StatewrightOptions } from '../app/statewright.ts'
+import { faults } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
+import { closedObject, fieldProblems, problemSentence } from '../runtime/shape-problems.ts'
 
 /** What wins over `server` in the config. */
 export interface ServeOptions {
@@ -21,14 +24,24 @@ export interface ServeOptions {
   readonly log?: (line: string) => void
 }
 
+const serveOptions = closedObject({
+  host: z.string().min(1).optional(),
+  port: z.int().min(0).max(65_535).optional(),
+  hosts: z.array(z.string()).optional(),
+  tls: closedObject({ cert: z.string(), key: z.string() }).optional(),
+  allowPlainHttp: z.boolean().optional(),
+  quiet: z.boolean().optional(),
+  log: z.custom((given) => typeof given === 'function', 'It is not a function.').optional(),
+})
+
 /** A server that listens. */
 export interface RunningServer {
   /** Such as `http://127.0.0.1:4400`. */
   readonly url: string
   /** The file with the token of the owner; null if the token ends with the process. */
-  readonly token_file: string | null
+  readonly tokenFile: string | null
   /** The token, if this start made it; otherwise null. */
-  readonly new_token: string | null
+  readonly newToken: string | null
   /** Resolves when the store accepts nothing more from this process. Stop the server then, and start again. */
   readonly broken: Promise<Fault>
   /** Ends streams and requests, releases every run at its next boundary, and closes the store. */
@@ -36,15 +49,22 @@ export interface RunningServer {
 }
 
 /** Opens the store, begins to work and listens. Refuses a config that does not fit before anything is opened. */
-export async function serve(config: Config, options: ServeOptions = {}): Promise<RunningServer> {
+export async function serve(config: StatewrightOptions, options: ServeOptions = {}): Promise<RunningServer> {
   checkConfig(config)
+  const { store } = config
+  const bad = (problem: string) => faults.bad_definition({ what: 'server', name: 'serve', problem })
+  if (typeof store !== 'string')
+    throw bad('It opens its store itself; give the address of the store, not an open store.')
+  const read = serveOptions.safeParse(options)
+  if (!read.success) throw bad(`${problemSentence(fieldProblems(read.error))}.`)
   // The server is loaded with the first call: a program that only names its types does not load it.
   const { serveConfig } = await import('../app/serve.ts')
   const { host, port, hosts = [], tls, allowPlainHttp = false, quiet = false } = options
   const { log = (line: string) => void process.stderr.write(`${line}\n`) } = options
   const asked = { host, port, hosts, tls, is_quiet: quiet, allow_plain_http: allowPlainHttp }
-  const { url, token_file, new_token, broken, stop } = await serveConfig(config, asked, { onRune: () => {}, warn: log })
-  return { url, token_file, new_token, broken, stop }
+  const io = { onRune: () => {}, warn: log }
+  const { url, token_file, new_token, broken, stop } = await serveConfig({ ...config, store }, asked, io)
+  return { url, tokenFile: token_file, newToken: new_token, broken, stop }
 }
 
 export type { ServerConfig } from '../app/statewright.ts'

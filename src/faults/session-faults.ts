@@ -48,9 +48,9 @@ export const sessionFaults = {
   }),
   budget_given_late: unfit({
     meaning: 'A session gets its budget when it begins.',
-    remedy: 'Leave `session_budget` out, or raise the budget when the session is suspended.',
+    remedy: 'Leave the budget of the session out, or raise the budget when the session is suspended.',
     says: (d: { session_id: string }) =>
-      `Session ${d.session_id} got its budget when it began; leave session_budget out. A suspended session gets a larger one when it is resumed.`,
+      `Session ${d.session_id} got its budget when it began; leave the budget of the session out. A suspended session gets a larger one when it is resumed.`,
   }),
   session_busy: notNow({
     meaning: 'A run of the session is under way.',

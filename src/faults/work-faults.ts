@@ -49,7 +49,7 @@ export const workFaults = {
     meaning: 'The agent is terminated.',
     remedy: 'Name no agent, or spawn a new one.',
     says: (d: { agent_id: string; state: string }) =>
-      `The agent ${d.agent_id} is ${d.state} and takes no more work; name no agent_id, or spawn a new one.`,
+      `The agent ${d.agent_id} is ${d.state} and takes no more work; name no agent, or spawn a new one.`,
   }),
   agent_busy: notNow({
     meaning: 'The agent is in a turn.',
@@ -74,8 +74,12 @@ export const workFaults = {
   reply_unfit: unfit({
     meaning: 'The reply does not have the shape that the question asks for.',
     remedy: 'Correct the fields that the message names.',
-    says: (d: { interaction_id: string; problems: readonly { pointer: string; problem: string }[] }) =>
-      `The reply does not fit ${d.interaction_id}: ${d.problems.map((p) => `${p.pointer || '/'}: ${p.problem}`).join('; ')}`,
+    says: (d: {
+      interaction_id: string
+      interaction_kind?: string
+      problems: readonly { pointer: string; problem: string }[]
+    }) =>
+      `The reply does not fit ${d.interaction_id}${d.interaction_kind === undefined ? '' : `, a question of the kind ${d.interaction_kind}`}: ${d.problems.map((p) => `${p.pointer || '/'}: ${p.problem}`).join('; ')}`,
   }),
   key_reused: unfit({
     meaning: 'The idempotency key belongs to a request with another content.',

@@ -28,7 +28,7 @@ export interface RunResult {
 }
 
 /** Which events of a run to read, and how long. */
-interface EventOptions {
+export interface EventOptions {
   readonly after?: number | undefined
   readonly signal?: AbortSignal | undefined
 }

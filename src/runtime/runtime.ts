@@ -25,7 +25,7 @@ import { type Hold, nudge, stopEverything } from './run/hold.ts'
 import { named, onItsOwn, outsideCalls, recording } from './scopes.ts'
 import { createSessions, type FoldCache } from './session-cache.ts'
 import { type AbandonedRun, atWorkHere, leasesOfOneProcess, type Member, runningRuns } from './store.ts'
-import { readThrown } from './thrown.ts'
+import { harmless, readThrown } from './thrown.ts'
 
 type Given = 'runelog' | 'clock' | 'timers' | 'ids' | 'random' | 'sha256' | 'redactor' | 'keepWhole' | 'warn' | 'log'
 
@@ -63,17 +63,6 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     }
   }
 
-  /** A listener is the caller's own code: what it throws must not end the turn that it listens to. */
-  function pass(delta: EphemeralDelta, listener: (delta: EphemeralDelta) => unknown) {
-    const tell = (thrown: unknown) => ports.warn('a listener failed', { error: readThrown(thrown).message })
-    try {
-      const done = listener(delta)
-      if (done instanceof Promise) done.catch(tell)
-    } catch (thrown) {
-      tell(thrown)
-    }
-  }
-
   const dispatching: DispatchPorts = {
     engine: () => engine,
     limit: config.maxConcurrentRuns,
@@ -104,7 +93,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     abandon,
     closing: closing.signal,
     ephemeral: (delta) => {
-      for (const listener of listeners) pass(delta, listener)
+      for (const listener of listeners) listener(delta)
     },
     wake(session_id, run_id) {
       const hold = held.get(run_id)
@@ -241,10 +230,11 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     listen(listener: (delta: EphemeralDelta) => void): () => void {
       if (typeof listener !== 'function') {
         const problem = 'It is not a function.'
-        throw faults.bad_request({ operation: 'listen', problems: [{ in: 'listener', pointer: '', problem }] })
+        throw faults.bad_request({ operation: 'runs.listen', problems: [{ in: 'listener', pointer: '', problem }] })
       }
-      listeners.add(listener)
-      return () => listeners.delete(listener)
+      const safe = harmless(listener, ports.warn)
+      listeners.add(safe)
+      return () => listeners.delete(safe)
     },
     idle: dispatch.idle,
 

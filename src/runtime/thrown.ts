@@ -27,6 +27,22 @@ export function readThrown(thrown: unknown, clean = asItIs): Thrown {
   return { message: messageOf(thrown, clean, longest), kind: kind ?? 'thrown' }
 }
 
+/** A listener is the caller's own code: what it throws, or rejects with, becomes a warning and reaches no one else. */
+export function harmless<A extends unknown[]>(
+  listener: (...args: A) => unknown,
+  warn: (message: string, details: object) => void,
+): (...args: A) => void {
+  const tell = (thrown: unknown) => warn('a listener failed', { error: readThrown(thrown).message })
+  return (...args) => {
+    try {
+      const done = listener(...args)
+      if (done instanceof Promise) done.catch(tell)
+    } catch (thrown) {
+      tell(thrown)
+    }
+  }
+}
+
 /** All that an error tells about an action whose outcome is unknown: message, code, causes, and the answer of the other side. */
 export function evidenceOf(source: Evidence['source'], thrown: unknown, clean: Clean): Evidence {
   const chain = chainOf(thrown)

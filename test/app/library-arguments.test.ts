@@ -30,9 +30,9 @@ const hostile: Readonly<Record<string, unknown>> = {
   'a proxy that throws': new Proxy({}, { get: planted, ownKeys: planted }),
 }
 
-/** Ask for nothing that a value can be wrong for, end the Statewright, or are given functions and signals. */
-const others = ['agents.list', 'idle', 'close']
-const groups = ['runs', 'sessions', 'inbox', 'agents', 'executions', 'goals', 'plans'] as const
+/** Ask for nothing that a value can be wrong for, end the Statewright, or are given a read model. */
+const others = ['agents.list', 'idle', 'close', ...['row', 'rows', 'tags', 'count'].map((name) => `runelog.${name}`)]
+const groups = ['runs', 'sessions', 'inbox', 'agents', 'executions', 'goals', 'plans', 'runelog'] as const
 
 async function opened() {
   const warnings: string[] = []
@@ -69,7 +69,7 @@ test('library: every function refuses every wrong value with a fault, in each pl
       for (const args of [[value], [sessionId, value], [runId, value], [sessionId, 'main', value]])
         try {
           const answer = ask(...args)
-          if (name !== 'goals.watch') await answer
+          if (!(Object(answer)[Symbol.asyncIterator] instanceof Function)) await answer
         } catch (error) {
           refused += 1
           if (!(error instanceof Fault)) bare.push(`${name} (${kind}): ${error}`)
@@ -98,7 +98,7 @@ test('library: budgets and keys of submissions, sessions and agents are checked 
     ...['abc', 0, [], null, { toolCalls: '5' }, { toolCalls: -1 }, { tokens: 1.5 }, { toolcalls: 1 }].flatMap(
       (budget) => [{ budget }, { sessionBudget: budget }],
     ),
-    ...[{}, ['k'], 5, '', null].map((idempotencyKey) => ({ idempotencyKey })),
+    ...[{}, ['k'], 5, '', null, 'k\ud800'].map((idempotencyKey) => ({ idempotencyKey })),
     { mode: 'bogus' },
     { interactiveRequireUserReply: 'no' },
     { agentId: [] },
@@ -172,4 +172,35 @@ test('library: a function that takes no arguments refuses one, and takes undefin
     })
     expect(await ask(undefined)).toEqual([])
   }
+})
+
+test('library: the runelog shows what reads, and nothing that writes', async () => {
+  const { sw } = await opened()
+  expect(Object.keys(sw.runelog).sort()).toEqual(
+    ['count', 'follow', 'head', 'read', 'records', 'row', 'rows', 'search', 'sessionIds', 'tags', 'watch'].sort(),
+  )
+  await expect(sw.runelog.read('ses_1', { aftr: 3 } as never)).rejects.toMatchObject({ code: 'bad_request' })
+  expect(() => sw.runelog.watch(5 as never)).toThrow(expect.objectContaining({ code: 'bad_request' }))
+})
+
+test('library: a listener of the runelog that throws or rejects is a warning, and the run goes on', async () => {
+  const { sw, warnings } = await opened()
+  sw.runelog.watch(planted)
+  sw.runelog.watch(async () => planted())
+  const run = await sw.runs.start({ agent: 'main', input: 'Go.' })
+  expect(await run.result()).toMatchObject({ status: 'succeeded' })
+  await expect.poll(() => new Set(warnings)).toEqual(new Set(['planted']))
+})
+
+test('library: an agent without its session is not found, and nothing is recorded', async () => {
+  const { sw } = await opened()
+  const submission = { agent: 'main', input: 'Go.', agentId: 'agt_nope' }
+  await expect(sw.runs.start(submission)).rejects.toMatchObject({ code: 'not_found' })
+  expect(await sw.sessions.list()).toEqual([])
+})
+
+test('library: a steer that JSON cannot express is refused as unfit input', async () => {
+  const { sw } = await opened()
+  const { runId } = await sw.runs.start({ agent: 'main', input: 'Go.' })
+  await expect(sw.runs.steer(runId, 5n as never)).rejects.toMatchObject({ code: 'input_unfit' })
 })

@@ -48,7 +48,7 @@ const rows: readonly [string, () => object | undefined, RegExp][] = [
   [
     'a misspelled field',
     () => ({ model, modle: model }),
-    /agents\.support\.modle: Unknown field "modle"\. Known fields: role, model, tools/,
+    /agents\.support\.modle: Unknown field "modle"\. Did you mean "model"\? Known fields: role, model, tools/,
   ],
   ['nothing at all', () => undefined, /agents\.support\.role: /],
 ]

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { systemTimers } from '../../src/adapters/system/timers.ts'
+import { openStore } from '../../src/app/open-store.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
 import { accepted } from '../../src/faults/catalogue.ts'
 import { sessions } from '../../src/runelog/models.ts'
@@ -10,7 +11,6 @@ import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { plain } from './drafts.ts'
 import { serveStreams } from './served-streams.ts'
-import { writable } from './writable.ts'
 
 /**
  * A server to be killed: `stream-program.ts OPTIONS`. Its agents talk all the
@@ -36,7 +36,7 @@ export type Report =
   | { readonly said: 'written'; readonly event_id: number; readonly peak: number }
   | { readonly said: 'weighs'; readonly rss: number; readonly readers: number }
 
-const { store, port, talking } = JSON.parse(process.argv[2] ?? '') as ProgramOptions
+const { store: url, port, talking } = JSON.parse(process.argv[2] ?? '') as ProgramOptions
 const report = (what: Report) => process.send?.(what)
 
 const lookUp = tool({ name: 'shop.look_up', input: z.looseObject({}), readOnly: true, run: () => ({ found: 1 }) })
@@ -47,13 +47,14 @@ const model = scriptedModel(
       : { ...call('shop.look_up', { answered }), text: 'One moment. ' },
   { pieces: 3 },
 )
+const store = await openStore(url)
 const sw = await createStatewright({
   store,
   agents: { talker: agent({ role: 'talker', model, tools: [lookUp], maxRounds: 10 }) },
   policy: { mode: 'full_access' },
 })
 
-const { rows, append, head } = writable(sw)
+const { rows, append, head } = store.runelog
 let isResting = false
 
 const known = (await rows(sessions)).map(({ key }) => key)

@@ -70,7 +70,8 @@ export interface PlanAnswer {
   readonly idempotencyKey?: string
 }
 
-interface PlanQuery {
+/** Which plans `plans.list` gives. */
+export interface PlanQuery {
   readonly state?: CoordinationState
   readonly limit?: number
   /** Goes on after this one. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
+import { Fault } from '../../faults/fault.ts'
 import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { isoTime } from '../../kernel/instant.ts'
@@ -22,6 +23,7 @@ import { expire, takeUp } from '../recovery/recover.ts'
 import { settle } from '../run/calls.ts'
 import { obstacleToDidNot, sayObstacle, settlementIn } from '../run/closing.ts'
 import { shapeProblems } from '../shape-problems.ts'
+import { readThrown } from '../thrown.ts'
 import { saltedKey } from '../tools/policy.ts'
 import { type Alignment, align, look, notWaiting } from './alignment.ts'
 
@@ -79,7 +81,7 @@ async function decide(
 
   const { interaction_kind, request } = question.opened
   const checked = check(engine, interaction_kind, request, given.reply)
-  if ('problems' in checked) throw faults.reply_unfit({ interaction_id, problems: checked.problems })
+  if ('problems' in checked) throw faults.reply_unfit({ interaction_id, interaction_kind, problems: checked.problems })
   const call = question.call_id === null ? undefined : state.calls.get(question.call_id)
   const problem = digestProblem(question, checked.reply, call?.irreversible === true)
   if (problem !== undefined) throw faults.reply_unfit({ interaction_id, problems: [{ pointer: '/digest', problem }] })
@@ -114,7 +116,13 @@ function digestProblem({ opened }: InteractionView, given: Json, isIrreversible:
 }
 
 function check(engine: Engine, kind: Payload<'interaction.opened'>['interaction_kind'], request: Json, given: Json) {
-  return kind === 'question_pack' ? engine.autonomy.checkPack(request, given) : checkReply(kind, request, given)
+  try {
+    return kind === 'question_pack' ? engine.autonomy.checkPack(request, given) : checkReply(kind, request, given)
+  } catch (error) {
+    // A getter of the caller's.
+    if (error instanceof Fault) throw error
+    return { problems: [{ pointer: '', problem: `It cannot be read: ${readThrown(error).message}` }] }
+  }
 }
 
 /** The run is over, and no worker will use the answer, so it is used here. */

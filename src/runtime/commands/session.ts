@@ -11,7 +11,7 @@ import { once } from '../once.ts'
 import type { RecordOf } from '../options.ts'
 import { closeCalls, type Why, withdrawQuestions } from '../run/closing.ts'
 import { named, recording } from '../scopes.ts'
-import { refuseMissing } from './submit.ts'
+import { cleanInput } from './submit.ts'
 
 /** What came of a request to stop or steer a run. */
 export interface Stopped {
@@ -39,9 +39,14 @@ export function stop(
 }
 
 /** New input for a run: the turn in flight ends at a safe boundary and the next one begins with it. */
-export function steer(engine: Engine, session_id: string, run_id: string, input: Json): Promise<RecordOf<Stopped>> {
+export async function steer(
+  engine: Engine,
+  session_id: string,
+  run_id: string,
+  given: Json,
+): Promise<RecordOf<Stopped>> {
   // A turn without input goes on with what is there: it would never use this up.
-  refuseMissing('A steer', input)
+  const input = await cleanInput(engine, 'A steer', given)
   return change(engine, session_id, (batch) => {
     const run = runOf(batch.state, run_id)
     const { status } = run

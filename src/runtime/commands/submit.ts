@@ -61,6 +61,8 @@ export async function submit(engine: Engine, given: RecordOf<Submission>): Promi
   const { agent, session_id } = given
   if (!engine.agents.has(agent)) throw faults.not_found({ what: 'agent', id: agent, known: [...engine.agents.keys()] })
   if (session_id !== undefined && given.session_budget !== undefined) throw faults.budget_given_late({ session_id })
+  if (session_id === undefined && given.agent_id !== undefined)
+    throw faults.not_found({ what: 'agent', id: given.agent_id })
   const submission = { ...given, input: await cleanInput(engine, what, given.input) }
   const run_id = nameOf(engine, 'run', submission)
   const before = await repeatedRun(engine, run_id, submission)
@@ -265,18 +267,19 @@ export function openRun(
 }
 
 /** One rule for every way in: a blank text is no input, and a turn without input would do nothing. */
-export function refuseMissing(what: string, input: Json | undefined): void {
+function refuseMissing(what: string, input: Json | undefined): void {
   if (input === undefined || input === null || (typeof input === 'string' && input.trim() === ''))
     throw faults.input_missing({ what })
 }
 
-async function cleanInput({ redactor }: Engine, what: string, input: Json): Promise<Json> {
+/** The input without secrets. A value that JSON cannot express is refused by name. */
+export async function cleanInput({ redactor }: Engine, what: string, input: Json): Promise<Json> {
   refuseMissing(what, input)
   try {
     return (await redactor.cleanLong(input)).value
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error
-    throw faults.input_unfit({ what, problem: error.message })
+    if (error instanceof Fault) throw error
+    throw faults.input_unfit({ what, problem: readThrown(error).message })
   }
 }
 
