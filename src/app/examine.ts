@@ -7,6 +7,7 @@ import { systemClock } from '../adapters/system/timers.ts'
 import { workspaceOf } from '../adapters/workspace/workspace-tools.ts'
 import { isFault } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
+import { readGuardsAgain } from '../observation/readings.ts'
 import { firstBad } from '../runelog/damage.ts'
 import { mayGo, type Stray } from '../runelog/segment.ts'
 import { createVerifier } from '../runes/verify.ts'
@@ -114,7 +115,12 @@ async function theRecord({ runelog }: ExistingStore, sessions: readonly string[]
   const what = 'record'
   let events = 0
   for (const session_id of sessions) {
-    const verifier = createVerifier(session_id, { ...hostPorts, check: checkSignature, trusted: undefined })
+    const verifier = createVerifier(session_id, {
+      ...hostPorts,
+      check: checkSignature,
+      trusted: undefined,
+      readAgain: readGuardsAgain,
+    })
     const found = await firstBad(runelog.records(session_id), verifier, () =>
       ++events === most_events ? 'stop' : undefined,
     )

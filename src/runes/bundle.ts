@@ -1,7 +1,6 @@
-import { type Sha256, statementText } from '../kernel/digest.ts'
+import { statementText } from '../kernel/digest.ts'
 import {
   type Checkpoint,
-  type CheckSignature,
   checkpointProblem,
   firstSignedText,
   isHex,
@@ -9,7 +8,14 @@ import {
   type Signer,
 } from './checkpoint.ts'
 import type { StoredRecord } from './record.ts'
-import { type BadEvent, createVerifier, type LogFormat, type Redacted, type Verifier } from './verify.ts'
+import {
+  type BadEvent,
+  createVerifier,
+  type LogFormat,
+  type Redacted,
+  type Verifier,
+  type VerifierPorts,
+} from './verify.ts'
 
 /**
  * A session in a file: a first line that says what it is, one line per record with the stored bytes as they are, and as
@@ -66,12 +72,7 @@ export interface BundleVerdict {
 }
 
 /** Takes the lines of a bundle one after another. Any text may come: what is damaged is named, and nothing is thrown. */
-export function createBundleVerifier(ports: {
-  readonly sha256: Sha256
-  readonly check: CheckSignature
-  /** The only keys whose signatures count; without them any key does, and the reader has to look at which. */
-  readonly trusted: readonly string[] | undefined
-}) {
+export function createBundleVerifier(ports: Omit<VerifierPorts, 'format'>) {
   const { check, trusted } = ports
   let verifier: Verifier | undefined
   let header: BundleHeader | undefined

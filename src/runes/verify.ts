@@ -41,10 +41,12 @@ export interface Verifier {
 export interface VerifierPorts {
   readonly sha256: Sha256
   readonly check: CheckSignature
-  /** The keys whose redactions count. Undefined: any key does, and the reader looks at `redactions()`. */
+  /** The only keys whose signatures count. Undefined: any key does, and the reader looks at which. */
   readonly trusted: readonly string[] | undefined
   /** Without it, the newest. */
   readonly format?: LogFormat
+  /** Reads the guards of a session again, record by record. Without it, they are judged by the declarations alone. */
+  readonly readAgain?: (session_id: string) => (record: StoredRecord) => string | undefined
 }
 
 /** How a log is written: 1 is that of 0.1, 2 has signed redactions, and 3 the readings of guards. */
@@ -62,6 +64,7 @@ interface Erasure {
 export function createVerifier(session_id: string, ports: VerifierPorts, marks: readonly Mark[] = []): Verifier {
   const { sha256, check, trusted, format = 3 } = ports
   const texts = format === 1 ? firstHashedTexts : hashedTexts
+  const readAgain = ports.readAgain?.(session_id)
   const marked = Map.groupBy(marks, (mark) => mark.event_id)
   const erased = new Map<number, Erasure>()
   const redactions: Redacted[] = []
@@ -81,7 +84,7 @@ export function createVerifier(session_id: string, ports: VerifierPorts, marks: 
       return bad('its hash does not follow from the event before it.')
     const problem = payloadProblem(record, header)
     if (problem !== undefined) return bad(problem)
-    const illegal = format < 3 ? undefined : moveProblem(header)
+    const illegal = format < 3 ? undefined : (moveProblem(header) ?? readAgain?.(record))
     if (illegal !== undefined) return bad(illegal.replace(/^[A-Z]/, (first) => first.toLowerCase()))
     if (marked.get(expected)?.some((mark) => mark.hash !== record.hash))
       return bad('its hash is not the one that was signed; this event, or one before it, was rewritten.')

@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
+import { readGuardsAgain } from '../../observation/readings.ts'
 import { type Damage, firstBad } from '../../runelog/damage.ts'
 import type { Stray } from '../../runelog/segment.ts'
 import { createBundleVerifier } from '../../runes/bundle.ts'
@@ -129,7 +130,7 @@ async function verifyHere(call: VerifyCall, store: ExistingStore, marks: Marks, 
   await busy(call.io, doing, async () => {
     for (const session_id of asked) {
       const kept = marks.get(session_id) ?? []
-      const verifier = createVerifier(session_id, { sha256, check, trusted }, kept)
+      const verifier = createVerifier(session_id, { sha256, check, trusted, readAgain: readGuardsAgain }, kept)
       const first_bad = await firstBad(runelog.records(session_id), verifier, () => {
         seen += 1
         return undefined
@@ -158,7 +159,12 @@ async function verifyThere(client: Client, given: string | undefined): Promise<r
 }
 
 async function verifyBundle({ io: { host } }: VerifyCall, path: string, trusted: Keys): Promise<Verdict> {
-  const verifier = createBundleVerifier({ sha256: host.sha256, check: host.checkSignature, trusted })
+  const verifier = createBundleVerifier({
+    sha256: host.sha256,
+    check: host.checkSignature,
+    trusted,
+    readAgain: readGuardsAgain,
+  })
   for await (const line of lines(path)) verifier.take(line)
   const { session_id, events, checkpoint, bad, redactions, format } = verifier.end()
   return {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
+import { readGuardsAgain } from '../../observation/readings.ts'
 import { movesIn, type SubjectAt, type SubjectMove, subjectCard } from '../../observation/subject-moves.ts'
 import { isShown } from '../../observation/visible.ts'
 import { firstBad } from '../../runelog/damage.ts'
@@ -179,7 +180,12 @@ const slice = { records: 100, bytes: 256 * 1024 }
 async function audit({ runelog, sha256, check, publicKey }: Backend, session_id: string) {
   if ((await runelog.head(session_id)) === undefined) throw faults.not_found({ what: 'session', id: session_id })
   const own = publicKey()
-  const verifier = createVerifier(session_id, { sha256, check, trusted: own === undefined ? [] : [own] })
+  const verifier = createVerifier(session_id, {
+    sha256,
+    check,
+    trusted: own === undefined ? [] : [own],
+    readAgain: readGuardsAgain,
+  })
   const unseen = { ...slice }
   const first_bad = await firstBad(runelog.records(session_id), verifier, ({ payload }) => {
     unseen.records -= 1

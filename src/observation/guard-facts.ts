@@ -2,15 +2,16 @@ import { type FactsOf, isTerminal, type TriggerOf } from '../kernel/machine.ts'
 import type { machines } from '../machines/all.ts'
 import { contractMachine } from '../machines/contract.ts'
 import { taskMachine } from '../machines/task.ts'
-import type { SessionState } from '../observation/session-state.ts'
 import type { Concerns, Draft } from '../runes/rune.ts'
+import type { SessionState } from './session-state.ts'
 
 type Any = (typeof machines)[number]
 
 /** The machine of a name. */
 export type Named<N extends Any['name']> = Extract<Any, { readonly name: N }>
 
-interface Situation {
+/** What the record says when a move is decided. */
+export interface Situation {
   readonly state: SessionState
   readonly stateOf: (subject_id: string) => string | undefined
   readonly runes: readonly Draft[]

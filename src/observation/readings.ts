@@ -1,0 +1,70 @@
+import { settled } from '../kernel/audit.ts'
+import { type Finding, type Machine, predicatesOf } from '../kernel/machine.ts'
+import { machineNamed } from '../machines/all.ts'
+import { carriedEdges } from '../runes/carried-moves.ts'
+import { type StoredRecord, toRune } from '../runes/record.ts'
+import type { Rune } from '../runes/rune.ts'
+import { foldSession, newSessionState } from './fold-session.ts'
+import { recordedFacts, type Situation } from './guard-facts.ts'
+
+/**
+ * Reads the guards of a session again, each over the record before its move, and says what differs. It takes the
+ * records in order. A guard that reads a fact outside the record, such as the config of a process, is left out.
+ */
+export function readGuardsAgain(session_id: string): (record: StoredRecord) => string | undefined {
+  const state = newSessionState(session_id)
+
+  function problemOf(rune: Rune): string | undefined {
+    const { guards = [], machine, subject_id = '', trigger, to = '' } = rune
+    const declared: Machine | undefined = machineNamed(machine ?? '')
+    if (guards.length === 0 || declared === undefined) return undefined
+    const now = { state, runes: [], about: rune, payload: rune.payload, at: rune.at }
+    const before = (id: string) => state.subjects.get(id)?.state
+    // A rune carries other subjects along once its own subject is where it goes.
+    const after = (id: string) => (id === subject_id ? settled(declared, to) : before(id))
+    const found = new Map([
+      ...readAgain(declared, trigger ?? '', { ...now, id: subject_id, stateOf: before }),
+      ...carriedEdges(rune, after).flatMap(({ machine, subject_id: id, edge: { on } }) => [
+        ...readAgain(machineNamed(machine) as Machine, on, { ...now, id, stateOf: after }),
+      ]),
+    ])
+    // The sentence of a guard may change with a version; whether it holds may not.
+    const wrong = guards.find(({ guard }) => found.get(guard)?.holds === false)
+    return (
+      wrong &&
+      `its guard ${wrong.guard} did not hold: it read "${wrong.because}", and the record says "${found.get(wrong.guard)?.because}"`
+    )
+  }
+
+  return (record) => {
+    try {
+      const rune = toRune(record, '')
+      const problem = problemOf(rune)
+      foldSession(state, rune)
+      return problem
+    } catch {
+      return 'its payload has another shape than its kind.'
+    }
+  }
+}
+
+const outsideOfRecord = {
+  get(facts: object, name: string) {
+    if (!(name in facts)) throw new Error(`${name} is no fact of the record`)
+    return Reflect.get(facts, name)
+  },
+}
+
+/** What the guards of a trigger find, where the facts of the record are all that they read. */
+function readAgain(machine: Machine, on: string, now: Situation): [string, Finding][] {
+  const facts = new Proxy(recordedFacts(machine.name, on, now), outsideOfRecord)
+  const guards = machine.transitions.flatMap((edge) => (edge.on === on ? (edge.when ?? []) : []))
+  return guards.flatMap((guard): [string, Finding][] => {
+    try {
+      const found = predicatesOf(machine)?.[guard]?.(facts)
+      return found === undefined ? [] : [[guard, found]]
+    } catch {
+      return []
+    }
+  })
+}

@@ -1,0 +1,97 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { canonicalJson } from '../../src/kernel/canonical-json.ts'
+import { readGuardsAgain } from '../../src/observation/readings.ts'
+import { genesis, link, payloadDigest } from '../../src/runes/chain.ts'
+import type { StoredRecord } from '../../src/runes/record.ts'
+import { createVerifier } from '../../src/runes/verify.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
+import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { chosen, form } from '../scenarios/props.ts'
+import { createWorld } from '../support/world.ts'
+
+const { sha256 } = hostPorts
+
+/** The log of a run that asked, was answered and ended, in a session that was paused and resumed before. */
+async function played() {
+  const main = agent({ role: 'main', model: scriptedModel([form, say('Done.')]) })
+  const world = await createWorld({ agents: { main } })
+  onTestFinished(() => world.end())
+  const { sessionId } = await world.sw.sessions.create({ agent: 'main' })
+  const run = await world.sw.runs.start({ agent: 'main', input: 'Go.', sessionId })
+  await world.sw.idle()
+  await world.sw.sessions.pause(sessionId)
+  await world.sw.sessions.resume(sessionId)
+  const [question] = await world.sw.inbox.list()
+  await world.sw.inbox.answer(question?.interaction_id ?? '', chosen)
+  expect(await run.result()).toMatchObject({ status: 'succeeded' })
+  return { sessionId, log: await Array.fromAsync(world.sw.runelog.records(sessionId)) }
+}
+
+/** What someone does who has the database and not the key: changes the log, and hashes all of it again. */
+function rehashed(records: readonly StoredRecord[]): readonly StoredRecord[] {
+  let before = genesis
+  return records.map((record, i) => {
+    const digest = payloadDigest(record.salt ?? '', record.payload, sha256)
+    const header = canonicalJson({ ...JSON.parse(record.header), event_id: i + 1, payload_sha256: digest })
+    before = link(before, header, sha256)
+    return { ...record, event_id: i + 1, header, hash: before }
+  })
+}
+
+function verified(session_id: string, records: readonly StoredRecord[]) {
+  const ports = { sha256, check: () => true, trusted: undefined, readAgain: readGuardsAgain }
+  const { take, end } = createVerifier(session_id, ports)
+  for (const record of rehashed(records)) {
+    const bad = take(record)
+    if (bad !== undefined) return bad
+  }
+  return end()
+}
+
+const kindOf = ({ header }: StoredRecord) => (JSON.parse(header) as { kind: string }).kind
+
+test('audit: every reading of a log follows from the record before it', async () => {
+  const { sessionId, log } = await played()
+  expect(verified(sessionId, log)).toBeUndefined()
+})
+
+test('audit: a reading that the record contradicts is named, although it says that it holds', async () => {
+  const { sessionId, log } = await played()
+  const resumed = log.findIndex((record) => kindOf(record) === 'session.resumed')
+  const paused = log[resumed - 1] as StoredRecord
+  const starts = log.findIndex(({ header }) => header.includes('"session_is_active"'))
+  expect(kindOf(paused)).toBe('session.paused')
+  expect(starts).toBeLessThan(resumed)
+  // WHEN the pause comes to stand before the move that read an active session
+  const others = log.filter((record) => record !== paused)
+  expect(verified(sessionId, others.toSpliced(starts, 0, paused))).toEqual({
+    event_id: starts + 2,
+    problem:
+      'its guard session_is_active did not hold: it read "The session is active.", and the record says "The session is paused."',
+  })
+})
+
+test('audit: a submission whose mode was changed contradicts the question that was asked', async () => {
+  const { sessionId, log } = await played()
+  const submitted = log.findIndex((record) => kindOf(record) === 'run.submitted')
+  const record = log[submitted] as StoredRecord
+  const payload = record.payload.replace('"mode":"interactive"', '"mode":"auto"')
+  expect(payload).not.toBe(record.payload)
+  expect(verified(sessionId, log.with(submitted, { ...record, payload }))?.problem).toMatch(
+    /^its guard mode_is_interactive did not hold/,
+  )
+})
+
+test('audit: a payload of another shape than its kind is named, and nothing is thrown', async () => {
+  const { sessionId, log } = await played()
+  const submitted = log.findIndex((record) => kindOf(record) === 'run.submitted')
+  const record = log[submitted] as StoredRecord
+  const problem = 'its payload has another shape than its kind.'
+  expect(verified(sessionId, log.with(submitted, { ...record, payload: 'null' }))).toEqual({
+    event_id: submitted + 1,
+    problem,
+  })
+  for (const payload of ['7', '"x"', '[]', '{}'])
+    expect(verified(sessionId, log.with(submitted, { ...record, payload }))?.event_id).toBeGreaterThan(submitted)
+})
