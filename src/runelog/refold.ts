@@ -30,6 +30,17 @@ export function refoldSession(
   return [...changes, ...gone]
 }
 
+/** All rows that follow from these records, and how many records there were. */
+export async function foldAll(models: readonly ReadModel[], records: AsyncIterable<StoredRecord>) {
+  const folding = startFold(models, () => undefined)
+  let count = 0
+  for await (const record of records) {
+    foldRecord(folding, record)
+    count += 1
+  }
+  return { changes: folding.changes(), count }
+}
+
 /** What was accepted once is accepted at every replay. A record that is not was changed, or added past the log. */
 export function foldRecord(folding: Folding, record: StoredRecord): void {
   const problem = foldProblem(folding, record)
@@ -64,6 +75,11 @@ export function claimedBy({
     const key = rune.kind === 'contract.opened' ? rune.payload.idempotency_key : null
     return claim === undefined || key === null ? [] : [{ claim, idempotency_key: key }]
   })
+}
+
+/** The text by which the other headers about the same subject are found. */
+export function subjectText(header: string): string {
+  return `"subject_id":${JSON.stringify((JSON.parse(header) as { subject_id: string }).subject_id)}`
 }
 
 /** Refuses a key that the log shows to be held, whatever the rows say: a row can be deleted with one statement. */

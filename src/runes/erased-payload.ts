@@ -37,11 +37,12 @@ export function erasedPayload(kind: Kind, payload: Readonly<Record<string, Json>
   )
 }
 
-const reference = /^blob_[0-9a-f]{64}$/
+/** Whether a text is a reference to a whole output or file. */
+export const isBlobRef = (text: unknown) => typeof text === 'string' && /^blob_[0-9a-f]{64}$/.test(text)
 
 /** References to whole outputs and files that a payload holds, as values of their own; a mention in a text is none. */
 export function blobsIn(payload: Json): readonly string[] {
-  if (typeof payload === 'string') return reference.test(payload) ? [payload] : []
+  if (typeof payload === 'string') return isBlobRef(payload) ? [payload] : []
   if (payload === null || typeof payload !== 'object') return []
   return [...new Set(Object.values(payload).flatMap(blobsIn))]
 }

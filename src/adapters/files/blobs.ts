@@ -4,11 +4,10 @@ import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, readRegular, syncFolder, writeSynced } from '../../runelog/files.ts'
 import { long, othersTurn } from '../../runelog/slices.ts'
+import { isBlobRef } from '../../runes/erased-payload.ts'
 import { type Blobs, sound } from '../../runtime/store.ts'
 
-const reference = /^blob_[0-9a-f]{64}$/
-
-/** One file per text, in a folder beside the store. A reference is minted here and never taken for a path. */
+/** One file per text, in a folder next to the store. A reference is minted here and never taken for a path. */
 export function fileBlobs(folder: string): Blobs {
   return {
     async keep(text) {
@@ -23,7 +22,7 @@ export function fileBlobs(folder: string): Blobs {
       return ref
     },
     async fetch(ref) {
-      if (!reference.test(ref)) return undefined
+      if (!isBlobRef(ref)) return undefined
       try {
         return sound(ref, await readRegular(join(folder, ref)))
       } catch (error) {
@@ -32,7 +31,7 @@ export function fileBlobs(folder: string): Blobs {
       }
     },
     async erase(refs) {
-      const known = refs.filter((ref) => reference.test(ref))
+      const known = refs.filter(isBlobRef)
       if (known.length === 0 || !existsSync(folder)) return
       for (const ref of known) await rm(join(folder, ref), { force: true })
       await syncFolder(folder)

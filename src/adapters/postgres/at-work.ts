@@ -1,23 +1,17 @@
 import type { Socket } from 'node:net'
 import type pg from 'pg'
-import type { AtWork, Effect, EffectEnd, Evidence } from '../../runtime/store.ts'
+import type { Effect, EffectEnd, Evidence } from '../../runtime/store.ts'
 import { clientOptions, connected, isConnectionLost, openSocket } from './connection.ts'
 import { Client } from './driver.ts'
 
 /** One connection that a worker keeps for as long as it lives. */
-export interface Presence {
-  /** Asked on the connection that holds the lock: an answer proves that the lock was held. */
-  query<T extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<{ readonly rows: T[] }>
-  /** The process may end while the connection is open. */
-  unref(): void
-  close(): void
-}
+export type Presence = ReturnType<typeof createPresence>
 
 /** The key of a worker's session lock. Workers hold it shared; who gets it alone knows that no connection is left. */
 const lockOf = (worker: string) => `hashtextextended(${worker}, 0)`
 
 /** A worker's session lock and heartbeat, on one connection. The server frees the lock when the process dies. */
-export function createPresence(url: string, worker: string, patience: number): Presence {
+export function createPresence(url: string, worker: string, patience: number) {
   let current: Promise<pg.Client> | undefined
   let isClosed = false
   let socket: Socket | undefined
@@ -44,8 +38,12 @@ export function createPresence(url: string, worker: string, patience: number): P
     void lost.then((client) => client.end()).catch(() => {})
   }
 
-  /** What is asked here may be asked twice, so a lost connection costs one more try on a new one. */
-  async function ask<T extends pg.QueryResultRow>(text: string, values: readonly unknown[], tries: number) {
+  /** An answer proves that the lock was held. What is asked here may be asked twice: a lost connection costs one retry. */
+  async function query<T extends pg.QueryResultRow>(
+    text: string,
+    values: readonly unknown[] = [],
+    tries = 2,
+  ): Promise<pg.QueryResult<T>> {
     if (isClosed) throw new Error('This worker has left.')
     current ??= connect()
     const asked = current
@@ -55,12 +53,13 @@ export function createPresence(url: string, worker: string, patience: number): P
       if (!isConnectionLost(error)) throw error
       forget(asked)
       if (tries <= 1) throw error
-      return ask<T>(text, values, tries - 1)
+      return query<T>(text, values, tries - 1)
     }
   }
 
   return {
-    query: <T extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) => ask<T>(text, values, 2),
+    query,
+    /** The process may end while the connection is open. */
     unref() {
       isUnref = true
       socket?.unref()
@@ -88,28 +87,17 @@ const texts = {
     FROM statewright.effect e WHERE e.execution_id = $1`,
 } as const
 
-type Ask = Presence['query']
-
-interface SharedAtWork extends AtWork {
-  /** From here on this process is a worker: what it begins is recorded under its name. */
-  join(worker: string, presence: Presence): void
-  /** Tells the others which tools have returned. What could not be reported is reported the next time. */
-  report(): Promise<void>
-  /** Tells nothing more, as if the process had died. */
-  silence(): void
-  quiet(): Promise<void>
-}
-
 /**
  * Effects at work, in a table that every process reads. A row is written before its tool is called. The commit that
  * ends the contract removes it; a call that was given up is reported by its worker.
  */
-export function createAtWork(ask: Ask, warn: (message: string, details: object) => void): SharedAtWork {
+export function createAtWork(pool: pg.Pool, warn: (message: string, details: object) => void) {
   const atWork = new Map<string, Effect>()
   const ended = new Map<string, 'done' | 'over'>()
   const waiting = new Set<() => void>()
   let me: { readonly worker: string; readonly presence: Presence } | undefined
 
+  /** Records which tools have returned. What could not be reported is reported the next time. */
   async function report() {
     if (me === undefined || ended.size === 0) return
     const reported = [...ended]
@@ -121,14 +109,16 @@ export function createAtWork(ask: Ask, warn: (message: string, details: object) 
   }
 
   return {
-    join(worker, presence) {
+    /** From here on this process is a worker: what it begins is recorded under its name. */
+    join(worker: string, presence: Presence) {
       me = { worker, presence }
     },
     report,
+    /** Reports nothing more, as if the process had died. */
     silence() {
       me = undefined
     },
-    async begin(effect) {
+    async begin(effect: Effect) {
       if (me === undefined) return false
       const { execution_id, run_id, epoch } = effect
       ended.delete(execution_id)
@@ -136,28 +126,28 @@ export function createAtWork(ask: Ask, warn: (message: string, details: object) 
       const { rows } = await me.presence.query(texts.begin, [execution_id, run_id, epoch, me.worker])
       return rows.length > 0
     },
-    end(execution_id, { how, isLate }: EffectEnd) {
+    end(execution_id: string, { how, isLate }: EffectEnd) {
       const effect = atWork.get(execution_id)
       if (effect === undefined) return
       atWork.delete(execution_id)
       ended.set(execution_id, how === 'returned' && effect.irreversible ? 'done' : 'over')
-      // The outcome of a call that is waited for is recorded by its holder; if that fails, the next heartbeat tells.
+      // The outcome of a call that is awaited is recorded by its holder; if that fails, the next heartbeat reports it.
       if (isLate)
         report().catch((error) => warn('that a tool has returned could not be recorded yet', { error: String(error) }))
-      if (atWork.size === 0) for (const tell of waiting) tell()
+      if (atWork.size === 0) for (const resolve of waiting) resolve()
     },
-    async look(execution_id): Promise<Evidence> {
+    async look(execution_id: string): Promise<Evidence> {
       if (atWork.has(execution_id)) return { state: 'at_work', worker: null, isGone: false }
       const how = ended.get(execution_id)
       if (how !== undefined) return { state: how === 'done' ? 'done' : 'none' }
-      const { rows } = await ask<{ worker: string; is_done: boolean; is_gone: boolean }>(texts.look, [execution_id])
-      const [found] = rows
+      type Found = { worker: string; is_done: boolean; is_gone: boolean }
+      const [found] = (await pool.query<Found>(texts.look, [execution_id])).rows
       if (found === undefined) return { state: 'none' }
-      const { worker, is_done, is_gone } = found
-      return is_done ? { state: 'done' } : { state: 'at_work', worker, isGone: is_gone }
+      return found.is_done ? { state: 'done' } : { state: 'at_work', worker: found.worker, isGone: found.is_gone }
     },
     here: () => [...atWork.values()].flatMap((effect) => (effect.irreversible ? [effect.execution_id] : [])),
-
-    quiet: () => (atWork.size === 0 ? Promise.resolve() : new Promise((resolve) => void waiting.add(() => resolve()))),
+    async quiet() {
+      if (atWork.size > 0) await new Promise<void>((resolve) => waiting.add(resolve))
+    },
   }
 }

@@ -1,3 +1,4 @@
+import type pg from 'pg'
 import type { Clock } from '../../runtime/ports.ts'
 import { clientOptions } from './connection.ts'
 import { Client } from './driver.ts'
@@ -6,53 +7,41 @@ import { Client } from './driver.ts'
 const sync_ms = 5_000
 /** An answer that took longer says too little about when it was given. */
 const slow_ms = 1_000
-/** More than this between two machines should be looked at, though nothing here depends on it. */
+/** A skew that deserves a warning, though nothing here depends on it. */
 export const noticeable_skew_ms = 1_000
 
 const askNow = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now'
 
 /** A clock that follows the clock of the database. */
-export interface DatabaseClock {
-  /** `now` is the clock of the database: all processes on a store decide by the same time. */
-  readonly clock: Clock
-  /** How far the clock of this machine is ahead of it, in milliseconds. */
-  skew(): number
-  stop(): void
-}
+export type DatabaseClock = Awaited<ReturnType<typeof openDatabaseClock>>
 
-interface Asked {
-  query(text: string): Promise<{ readonly rows: readonly { readonly now: number }[] }>
-}
-
-/** The clock of the database, within half a round trip. The clock of this machine is not used. */
-export async function openDatabaseClock(database: Asked, local: Clock): Promise<DatabaseClock> {
+/** The clock of the database, within half a round trip: all processes on a store decide by the same time. */
+export async function openDatabaseClock(database: Pick<pg.Pool, 'query'>, local: Clock) {
   let base = await ask()
 
   async function ask() {
     const sent = local.monotonic()
-    const { rows } = await database.query(askNow)
+    const { rows } = await database.query<{ now: number }>(askNow)
     const took = local.monotonic() - sent
     return { now: rows[0]?.now ?? 0, monotonic: sent + took / 2, took }
   }
 
   const now = () => Math.round(base.now + local.monotonic() - base.monotonic)
-  const timer = setInterval(() => {
-    ask().then(
-      (answer) => {
-        if (answer.took < slow_ms) base = answer
-      },
-      () => {},
-    )
-  }, sync_ms).unref()
+  const sync = async () => {
+    const answer = await ask().catch(() => undefined)
+    if (answer !== undefined && answer.took < slow_ms) base = answer
+  }
+  const timer = setInterval(() => void sync(), sync_ms).unref()
 
   return {
     clock: { now, monotonic: local.monotonic },
+    /** How far the clock of this machine is ahead of the database's, in milliseconds. */
     skew: () => Math.round(local.now() - now()),
     stop: () => clearInterval(timer),
   }
 }
 
-/** How far the clock of this machine is ahead of the database's, in milliseconds. */
+/** The skew of this machine against a database that is not open yet. */
 export async function measureSkew(url: string, local: Clock): Promise<number> {
   const client = new Client(clientOptions(url))
   await client.connect()

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 import type pg from 'pg'
 import { faults } from '../../faults/catalogue.ts'
-import type { Fault } from '../../faults/fault.ts'
+import { Fault } from '../../faults/fault.ts'
 import { readAddress } from './address.ts'
 import { Client, Pool } from './driver.ts'
 import { type StatementName, statements } from './statements.ts'
@@ -17,7 +17,7 @@ export interface Connection {
   end(): Promise<void>
 }
 
-/** How long the server may take to answer a statement, unless the store is told otherwise. */
+/** How long the server may take to answer a statement, unless an option says otherwise. */
 export const usual_answer_ms = 3_000
 /** How long a client may leave a transaction idle. A frozen process holds its locks no longer than this. */
 const idle_ms = 2_000
@@ -80,7 +80,7 @@ export function createPool(url: string, max: number, answer_ms?: number): pg.Poo
   const own = new Set<Socket>()
   const stream = () => openSocket(url, own)
   const pool = new Pool({ ...clientOptions(url, answer_ms), stream, max })
-  // A connection that dies is replaced by the pool; a query that uses it is told.
+  // A connection that dies is replaced by the pool; a query that uses it fails.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   pool.on('release', (error) => {
@@ -94,12 +94,12 @@ export function createPool(url: string, max: number, answer_ms?: number): pg.Poo
 function releaseOnce(pool: pg.Pool) {
   const connect = pool.connect.bind(pool)
   function connectTo(): Promise<pg.PoolClient>
-  function connectTo(tell: Parameters<typeof connect>[0]): void
-  function connectTo(tell?: Parameters<typeof connect>[0]) {
-    if (tell === undefined) return connect()
+  function connectTo(done: Parameters<typeof connect>[0]): void
+  function connectTo(done?: Parameters<typeof connect>[0]) {
+    if (done === undefined) return connect()
     connect((error, client, release) => {
       let isReleased = false
-      tell(error, client, (reason) => {
+      done(error, client, (reason) => {
         if (isReleased) return
         isReleased = true
         release(reason)
@@ -151,7 +151,7 @@ interface DatabaseError {
   readonly message?: string
 }
 
-/** The server did not answer, or said that it is going away: what was under way may or may not have happened. */
+/** The server did not answer, or is going away: the outcome of what was under way is unknown. */
 export function isConnectionLost(error: unknown): boolean {
   const { code = '', severity } = error as DatabaseError
   if (!/^[0-9A-Z]{5}$/.test(code)) return true
@@ -161,17 +161,13 @@ export function isConnectionLost(error: unknown): boolean {
 /** A statement went without an answer for as long as a client waits for one. */
 export const isSilent = (error: unknown) => (error as DatabaseError).message === 'Query read timeout'
 
-/** Another writer was faster, or held a lock. Nothing was written; judged again, the request may be accepted. */
-export function isCollision(error: unknown): boolean {
-  const { code } = error as DatabaseError
-  return code === '23505' || code === '40P01' || code === '40001'
-}
+const hasCode = (error: unknown, codes: readonly string[]) => codes.includes((error as DatabaseError).code ?? '')
 
-/** The server gave up on a statement or a lock. Nothing was written; asked again, it may be quicker. */
-export function isTooSlow(error: unknown): boolean {
-  const { code } = error as DatabaseError
-  return code === '55P03' || code === '57014'
-}
+/** Another writer was faster, or held a lock. Nothing was written; judged again, the request may be accepted. */
+export const isCollision = (error: unknown) => hasCode(error, ['23505', '40P01', '40001'])
+
+/** The server gave up on a statement or a lock. Nothing was written; a retry may be quicker. */
+export const isTooSlow = (error: unknown) => hasCode(error, ['55P03', '57014'])
 
 /** What went wrong, in a clause, for those errors that have an ordinary cause. */
 export function causeOf(error: unknown): string {
@@ -184,8 +180,9 @@ export function causeOf(error: unknown): string {
   return message || code
 }
 
-/** The fault for an error of the database. */
+/** The fault for an error of the database. A fault stays what it is. */
 export function unusable(error: unknown, store: string): Fault {
+  if (error instanceof Fault) return error
   if (isConnectionLost(error)) return faults.store_unreachable({ store, cause: causeOf(error) }, { cause: error })
   return faults.store_unusable({ store, problem: `${causeOf(error)}.` }, { cause: error })
 }
@@ -198,9 +195,7 @@ export function withoutPassword(url: string): string {
   return address.href
 }
 
-/**
- * A semaphore. Waiting is not bounded: a pool would count it as connecting, and take a busy database for a lost one.
- */
+/** A semaphore. Waiting is not bounded: a pool would count it as connecting, and take a busy database for a lost one. */
 export function createSemaphore(places: number): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = []
   let free = places

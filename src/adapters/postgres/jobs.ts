@@ -12,54 +12,45 @@ import { statements } from './statements.ts'
 
 /** New jobs are announced. This is for those that fall due, and for those that a dead worker had. */
 const look_ms = 250
-/** How long a queue may take to report its last jobs. One that failed to before may never say that it has. */
+/** How long a queue may take to report its last jobs. One that failed to before may never resolve. */
 const report_ms = 5_000
-
 /** How soon another queue takes the place of one that is broken: soon at first, later if that one breaks, too. */
 const again_ms = { least: 125, most: 1_000 }
-
-/** Its own looking around would ask once per free place. */
+/** The polling of the queue itself would ask once per free slot. */
 const poll_ms = 60_000
 
 type PayloadOf<T extends Task> = Extract<Job, { readonly task: T }>['payload']
 
 /** The queue of jobs that wakes workers. */
-export interface Jobs {
-  id(): string | null
-  /** Takes nothing more, and resolves when every task is over. */
-  stop(): Promise<void>
-  abandon(): void
-}
+export type Jobs = ReturnType<typeof startJobs>
 
-/** Soon at first, since a worker that has the agent may be there; later and later if none ever is. */
-const passOn = `SELECT (${jobsSchema}.add_job('run', $1::json, job_key := $2,
-  run_at := now() + least(30000, 250 * 1.5 ^ $3::int) * interval '1 millisecond')).id`
+const add = (task: Task, more = '') => `SELECT (${jobsSchema}.add_job('${task}', $1::json, job_key := $2${more})).id`
 
-/** Not at once: until it has left, this worker may be brought it again. */
-const leaveTo = `SELECT (${jobsSchema}.add_job('session', $1::json, job_key := $2,
-  run_at := now() + interval '250 milliseconds', priority := $3::int)).id`
-
+/** Soon at first, since another worker may have the agent; later and later if none ever has. */
+const passOn = add('run', ", run_at := now() + least(30000, 250 * 1.5 ^ $3::int) * interval '1 millisecond'")
+/** Not at once: until it has left, this worker may get it again. */
+const leaveTo = add('session', ", run_at := now() + interval '250 milliseconds', priority := $3::int")
 /** It is due by the clock of the database; the worker that gets it next compares with its own clock. */
-const handOver = `SELECT (${jobsSchema}.add_job('deadline', $1::json, job_key := $2)).id`
+const handOver = add('deadline')
 
-interface Told {
+interface Reports {
   readonly warn: (message: string, details: object) => void
-  /** Another queue took the place of one that broke, and that may have fetched what it never brought. */
+  /** Another queue took the place of one that broke, and that may have fetched jobs that it never ran. */
   readonly replaced: () => void
 }
 
-/** Brings jobs of the queue to those who do them. A task that fails is brought again, later and later. */
-export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { warn, replaced }: Told): Jobs {
+/** Runs the jobs of the queue. A task that fails is retried, later and later. */
+export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { warn, replaced }: Reports) {
   silenceTraces()
   // What a queue before this one has under way counts, too.
-  const turn = createSemaphore(limit)
+  const withinLimit = createSemaphore(limit)
   const underWay = new Set<Promise<unknown>>()
   let isAbandoned = false
   let isStopping = false
 
   /** What was abandoned meanwhile is never reported. */
   function place<T>(task: () => Promise<T>): Promise<T> {
-    const done = turn(task).finally(() => underWay.delete(done))
+    const done = withinLimit(task).finally(() => underWay.delete(done))
     underWay.add(done)
     return done.finally(() => (isAbandoned ? new Promise<never>(() => {}) : undefined))
   }
@@ -120,6 +111,7 @@ export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { warn, re
   let stopped: Promise<void> | undefined
   begin()
   const looking = setInterval(() => queue?.nudge(1), look_ms)
+  /** Takes nothing more, and resolves when every task is over. */
   async function end() {
     isStopping = true
     clearInterval(looking)
@@ -153,10 +145,9 @@ function silenceTraces() {
   console.trace = Object.assign(filtered, { isFiltered: true })
 }
 
-/** Its errors are ours to tell; the rest of what it says is of no use here. */
-function quiet(warn: (message: string, details: object) => void): QueueLogger {
+/** Only its errors and warnings are passed on, and of each the first line: the rest is a trace of its own code. */
+function quiet(warn: Reports['warn']): QueueLogger {
   return new Logger(() => (level, message) => {
-    // Its first line says what happened; the rest is a trace of its own code.
     const [problem = ''] = message.split('\n', 1)
     if (level === 'error' || level === 'warning')
       warn('the queue reports a problem', { message: problem.slice(0, 300) })

@@ -16,7 +16,7 @@ interface KeepingPorts extends Ports, Preparing {
 }
 
 async function locked({ connection }: Transaction, session_id: string, segments: Segments | undefined) {
-  const reader = createReader(connection.send, connection.text, segments)
+  const reader = createReader(connection, segments)
   const place = await reader.place(session_id)
   if (place === undefined) throw faults.not_found({ what: 'session', id: session_id })
   return { place, records: await reader.whole(place) }

@@ -6,10 +6,8 @@ import type { Prepared } from '../../runelog/prepare.ts'
 import { type Connection, causeOf, connect, isCollision, isConnectionLost, isTooSlow } from './connection.ts'
 import { beginTransaction, type Transaction, type TransactionPorts } from './transaction.ts'
 
-/** What PostgreSQL answers when it is asked about a transaction that it has not come to yet. */
-const invalidParameter = '22023'
-
-interface LanePorts extends TransactionPorts {
+/** What a lane needs. */
+export interface LanePorts extends TransactionPorts {
   readonly url: string
   /** How long the server may take to answer, in milliseconds. */
   readonly answer_ms?: number | undefined
@@ -20,14 +18,6 @@ interface LanePorts extends TransactionPorts {
   readonly has: (connection: Connection, witness: Head) => Promise<boolean>
   /** Called when it is unknown whether something was recorded. The store then accepts no more appends. */
   readonly poisoned: (poison: Fault) => void
-}
-
-/** One writing connection; it commits one transaction at a time. */
-export interface Lane {
-  append(batch: Prepared): Promise<Recorded | Refused>
-  /** Work on one session in a transaction of its own. It may run again from the start, so it must not answer by itself. */
-  alone<T>(session_id: string, work: (transaction: Transaction) => Promise<T | Fault>): Promise<T | Fault>
-  close(): Promise<void>
 }
 
 /** One try to commit a group of jobs. `terms` last for all tries. */
@@ -54,7 +44,7 @@ const collisionLimit = 20
  * One connection that writes. Requests that arrive during a commit share the next one. A session always uses the same
  * lane, so its appends keep their order.
  */
-export function createLane(ports: LanePorts): Lane {
+export function createLane(ports: LanePorts) {
   const queue: Job[] = []
   let connection: Connection | undefined
   let running: Promise<void> | undefined
@@ -160,9 +150,9 @@ export function createLane(ports: LanePorts): Lane {
     return poison
   }
 
-  /** After a crash the server may not know that it ever gave out this number: then nothing of it is in progress. */
+  /** After a crash the server may not know the number, and refuses the parameter: then nothing of it is in progress. */
   function forgotten(error: unknown): { fate: null }[] {
-    if ((error as { code?: string }).code === invalidParameter) return [{ fate: null }]
+    if ((error as { code?: string }).code === '22023') return [{ fate: null }]
     throw error
   }
 
@@ -178,16 +168,18 @@ export function createLane(ports: LanePorts): Lane {
   }
 
   return {
-    append(batch) {
+    append(batch: Prepared): Promise<Recorded | Refused> {
       const work = async (transaction: Transaction) => {
         const result = await transaction.record(batch)
         return result instanceof Fault ? result : result.runes
       }
       return submit({ batch, isAlone: false, work })
     },
-    alone: (session_id, work) =>
-      submit({ batch: { session_id, runes: [], expect: [], fence: undefined }, isAlone: true, work }),
-    async close() {
+    /** Work on one session in a transaction of its own. It may run again from the start, so it must not answer by itself. */
+    alone<T>(session_id: string, work: (transaction: Transaction) => Promise<T | Fault>): Promise<T | Fault> {
+      return submit({ batch: { session_id, runes: [], expect: [], fence: undefined }, isAlone: true, work })
+    },
+    async close(): Promise<void> {
       while (running !== undefined) await running
       await connection?.end()
     },

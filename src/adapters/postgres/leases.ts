@@ -1,16 +1,10 @@
 import type { Cancel, Clock, Timers } from '../../runtime/ports.ts'
-import type { Instant, Leases } from '../../runtime/store.ts'
+import type { Instant, Lease } from '../../runtime/store.ts'
 
 /** A run that this process holds. */
 export interface HeldRun {
   readonly run_id: string
   readonly epoch: number
-}
-
-interface KeptLeases extends Leases {
-  /** Renews what is held. Who is not among the renewed has lost its run to someone else, or has let go of it. */
-  renew(): Promise<void>
-  stop(): void
 }
 
 interface Held extends HeldRun {
@@ -27,7 +21,7 @@ export function createLeases(
   lease_ms: number,
   clock: Clock,
   timers: Timers,
-): KeptLeases {
+) {
   const held = new Set<Held>()
   let rest: Cancel = () => {}
 
@@ -47,7 +41,7 @@ export function createLeases(
 
   return {
     instant,
-    hold(run_id, epoch, since) {
+    hold(run_id: string, epoch: number, since: Instant): Lease {
       const lease: Held = { run_id, epoch, ended: new AbortController(), since }
       held.add(lease)
       look()
@@ -60,6 +54,7 @@ export function createLeases(
         release: () => void held.delete(lease),
       }
     },
+    /** Renews what is held. A lease that is not among the renewed was lost to another process, or released. */
     async renew() {
       // After a stop the heartbeat may come before the timer that ends the leases.
       look()

@@ -5,24 +5,19 @@ import { clientOptions, connected, dropConnections, grace_ms, isSilent, usual_an
 import { Client } from './driver.ts'
 import { channel } from './schema.ts'
 
-interface Listener {
-  close(): Promise<void>
-}
-
 /** An event loop that was held for longer may not have read the answer that was there. */
 const held_ms = 500
 
 /**
- * Hears of commits of other processes. After a lost connection all followers look once. A silent connection is found by
- * asking it now and then, and the others to its address are given up with it.
+ * Subscribes to the commits of other processes. After a lost connection all followers look once. A silent connection is
+ * found by a query now and then; the others to its address are closed with it.
  */
-export async function listen(url: string, origin: string, bell: Bell, answer_ms = usual_answer_ms): Promise<Listener> {
-  const pulse_ms = Math.round(answer_ms / 4)
+export async function listen(url: string, origin: string, bell: Bell, answer_ms = usual_answer_ms) {
   const patience = Math.round(answer_ms / 2)
-  const ended = new AbortController()
-  let client = await hear()
+  let isClosed = false
+  let client = await subscribe()
 
-  async function hear(): Promise<pg.Client> {
+  async function subscribe(): Promise<pg.Client> {
     const next = new Client({ ...clientOptions(url, patience), connectionTimeoutMillis: answer_ms })
     next.on('error', () => {})
     next.on('notification', ({ payload = '' }) => {
@@ -30,16 +25,16 @@ export async function listen(url: string, origin: string, bell: Bell, answer_ms 
       if (from !== origin && session_id !== undefined) bell.ring([session_id], 'foreign')
     })
     await connected(next, `LISTEN ${channel}`)
-    next.once('end', () => void again())
+    next.once('end', () => void resubscribe())
     return next
   }
 
-  async function again(): Promise<void> {
-    for (let pause = 10; !ended.signal.aborted; pause = Math.min(pause * 2, 1000)) {
+  async function resubscribe(): Promise<void> {
+    for (let pause = 10; !isClosed; pause = Math.min(pause * 2, 1000)) {
       try {
-        client = await hear()
+        client = await subscribe()
         bell.ringAll()
-        if (ended.signal.aborted) await client.end()
+        if (isClosed) await client.end()
         return
       } catch {
         await delay(pause, undefined, { ref: false })
@@ -47,7 +42,7 @@ export async function listen(url: string, origin: string, bell: Bell, answer_ms 
     }
   }
 
-  async function feel() {
+  async function probe() {
     const [asked, sent] = [client, performance.now()]
     try {
       await asked.query('SELECT 1')
@@ -57,12 +52,12 @@ export async function listen(url: string, origin: string, bell: Bell, answer_ms 
     }
   }
 
-  const timer = setInterval(() => void feel(), pulse_ms).unref()
+  const timer = setInterval(() => void probe(), Math.round(answer_ms / 4)).unref()
 
   return {
     async close() {
       clearInterval(timer)
-      ended.abort()
+      isClosed = true
       await client.end().catch(() => {})
     },
   }

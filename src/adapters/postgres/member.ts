@@ -22,7 +22,7 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
   // On a connection of its own: whatever the queue is busy with, a lease is renewed in time or given up.
   const heart = createMembers({ query: (text, values) => presence().query(text, values) }, lease_ms)
   const leases = createLeases(heart.renew, lease_ms, clock, timers)
-  const atWork = createAtWork((text, values = []) => pool.query(text, [...values]), warn)
+  const atWork = createAtWork(pool, warn)
   const stops: (() => Promise<void>)[] = []
   let kept: Presence | undefined
   let worker = ''
@@ -52,8 +52,25 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
     await members.bury()
   }
 
-  const regularly = (what: string, ms: number, act: () => Promise<unknown>) =>
-    stops.push(every(ms, act, (error) => warn(`${what} failed`, { error: String(error) })))
+  /** Repeats work `ms` after it last ended. `rest` stops it, and resolves when nothing is under way. */
+  function regularly(what: string, ms: number, act: () => Promise<unknown>) {
+    let timer: NodeJS.Timeout | undefined
+    let underWay: Promise<unknown> = Promise.resolve()
+    let isOver = false
+    const failed = (error: unknown) => warn(`${what} failed`, { error: String(error) })
+    const arm = () => {
+      if (isOver) return
+      timer = setTimeout(() => {
+        underWay = act().catch(failed).finally(arm)
+      }, ms)
+    }
+    arm()
+    stops.push(async () => {
+      isOver = true
+      clearTimeout(timer)
+      await underWay
+    })
+  }
 
   const rest = () => {
     leases.stop()
@@ -122,25 +139,5 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
       // An abandoned member has no worker that would free its jobs.
       while (!isAbandoned && !(await members.isQuiet())) await delay(10)
     },
-  }
-}
-
-/** Repeats work `ms` after it last ended. The answer stops it, and resolves when nothing is under way. */
-function every(ms: number, act: () => Promise<unknown>, failed: (error: unknown) => void): () => Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  let under_way: Promise<unknown> = Promise.resolve()
-  let isOver = false
-
-  function arm() {
-    if (isOver) return
-    timer = setTimeout(() => {
-      under_way = act().catch(failed).finally(arm)
-    }, ms)
-  }
-  arm()
-  return async () => {
-    isOver = true
-    clearTimeout(timer)
-    await under_way
   }
 }

@@ -21,14 +21,13 @@ export function jobsAndLeases(lease_ms: number): SideWrites {
     const ended = runes.flatMap(({ kind, subject_id, to }) =>
       kind === 'contract.moved' && isTerminal(contractMachine, to) ? [subject_id ?? ''] : [],
     )
-    const writes: ReturnType<SideWrites> = [
+    return [
       ['removeJobs', remove],
       ['addJobs', ...jobColumns(add)],
       ['dropEffects', ended.sort()],
       ['dropLeases', left],
       ['addLeases', ...columns(taken, ['run_id', 'epoch', 'worker']), lease_ms],
     ]
-    return writes.filter(([, first]) => Array.isArray(first) && first.length > 0)
   }
 }
 
@@ -43,9 +42,7 @@ export function jobColumns(jobs: Jobs['add']): readonly unknown[][] {
   return columns(rows, ['task', 'payload', 'key', 'at', 'priority'])
 }
 
-interface Taken {
-  readonly run_id: string
-  readonly epoch: number
+interface Taken extends HeldRun {
   readonly worker: string
 }
 

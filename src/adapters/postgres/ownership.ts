@@ -1,17 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { faults } from '../../faults/catalogue.ts'
-import { Fault } from '../../faults/fault.ts'
+
 import { type Damage, damageIn, type StoredRow } from '../../runelog/damage.ts'
-import { startFold } from '../../runelog/judge.ts'
+
 import { fingerprint, schemaProblem } from '../../runelog/models.ts'
-import type { ReadModel } from '../../runelog/read-model.ts'
-import { foldRecord } from '../../runelog/refold.ts'
+
+import { foldAll } from '../../runelog/refold.ts'
 import type { Segments } from '../../runelog/segment.ts'
 import { type Connection, hasTable, isTooSlow, unusable } from './connection.ts'
-import { reconnect } from './lane.ts'
+import { type LanePorts, reconnect } from './lane.ts'
 import { inOrder } from './reader.ts'
 import { schema, schemaNumber, storeLock } from './schema.ts'
-import { rowColumns } from './transaction.ts'
+import { readSort, rowColumns, type StoredModelRow } from './transaction.ts'
 
 /** How long the lock is waited for at a time: writers wait no longer than this. */
 const exclude_ms = 1_000
@@ -20,18 +20,13 @@ const folding_ms = 60_000
 /** How long one statement may take while the whole store is folded. */
 const longest_ms = 600_000
 
-interface OwnerPorts {
-  readonly url: string
-  readonly store: string
-  readonly patience: number
-  readonly models: readonly ReadModel[]
+interface OwnerPorts extends Pick<LanePorts, 'url' | 'store' | 'patience' | 'models'> {
   readonly segments: Segments | undefined
 }
 
 async function rowsOf({ text }: Connection, model: string): Promise<readonly StoredRow[]> {
   const sql = 'SELECT key, tag, sort, value FROM statewright.model_row WHERE model = $1'
-  const rows = await text<StoredRow>(sql, [model])
-  return rows.map((row) => ({ ...row, sort: row.sort === Number.NEGATIVE_INFINITY ? null : row.sort }))
+  return (await text<StoredModelRow>(sql, [model])).map((row) => ({ ...row, sort: readSort(row.sort) }))
 }
 
 async function blobProblem({ text }: Connection, ref: string): Promise<string | undefined> {
@@ -42,9 +37,7 @@ async function blobProblem({ text }: Connection, ref: string): Promise<string | 
 }
 
 /** Work that needs the whole store exclusively: making the tables, and folding the read models again. */
-export function createOwnership(ports: OwnerPorts) {
-  const { url, store, patience, models, segments } = ports
-
+export function createOwnership({ url, store, patience, models, segments }: OwnerPorts) {
   /** Waits for the exclusive lock only for a moment at a time: while it waits, all that come later wait, too. */
   async function alone<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const deadline = performance.now() + patience
@@ -74,7 +67,7 @@ export function createOwnership(ports: OwnerPorts) {
     }
   }
 
-  /** Looked at without a lock: a store that is as it should be is opened beside all who work on it. */
+  /** Looked at without a lock: a store that is as it should be is opened while others work on it. */
   async function prepare(): Promise<void> {
     const connection = await reconnect({ url, store }, performance.now() + patience)
     if (!(await finished(connection, isPrepared))) await alone(makeTables)
@@ -84,21 +77,16 @@ export function createOwnership(ports: OwnerPorts) {
     try {
       return await work(connection)
     } catch (error) {
-      throw error instanceof Fault ? error : unusable(error, store)
+      throw unusable(error, store)
     } finally {
       await connection.end()
     }
   }
 
   async function rebuildModels(connection: Connection): Promise<number> {
-    const folding = startFold(models, () => undefined)
-    let count = 0
-    for await (const record of inOrder(connection.send, segments)) {
-      foldRecord(folding, record)
-      count += 1
-    }
+    const { changes: folded, count } = await foldAll(models, inOrder(connection.send, segments))
     await connection.send('eraseRows')
-    const changes = folding.changes().filter(({ row }) => row !== undefined)
+    const changes = folded.filter(({ row }) => row !== undefined)
     for (let i = 0; i < changes.length; i += 1000)
       await connection.send('addRows', ...rowColumns(changes.slice(i, i + 1000)))
     await connection.send('setMeta', 'models', fingerprint(models))

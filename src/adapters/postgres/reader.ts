@@ -7,7 +7,7 @@ import { genesis } from '../../runes/chain.ts'
 import { type StoredRecord, toRune } from '../../runes/record.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { Connection } from './connection.ts'
-import { readRow, type StoredModelRow } from './transaction.ts'
+import { readRow, readSort, type StoredModelRow } from './transaction.ts'
 
 /** Where a session is kept: its head, and what of it is in cold storage. */
 interface Place extends Head {
@@ -22,9 +22,11 @@ const pageSize = 5000
 const farthest = 2 ** 31 - 1
 
 /** Reads committed state: runes from the table and from cold storage as if they were one, and rows of read models. */
-export function createReader(ask: Connection['send'], askText: Connection['text'], segments: Segments | undefined) {
+export function createReader(connection: Pick<Connection, 'send' | 'text'>, segments: Segments | undefined) {
+  const { send, text } = connection
+
   async function place(session_id: string): Promise<Place | undefined> {
-    return (await ask<Place>('head', session_id))[0]
+    return (await send<Place>('head', session_id))[0]
   }
 
   async function head(session_id: string): Promise<Head | undefined> {
@@ -38,27 +40,23 @@ export function createReader(ask: Connection['send'], askText: Connection['text'
     return segments.read(file)
   }
 
-  async function table(
-    direction: 'forward' | 'backward',
-    id: number,
-    ...[after, before, limit]: readonly [after: number, before: number, limit: number]
-  ): Promise<readonly ArchivedRecord[]> {
+  async function hot(id: number, { after = 0, before = farthest, limit = farthest, backward = false }: Range) {
     const records: ArchivedRecord[] = []
     for (let [low, high] = [after, before]; records.length < limit; ) {
       const wanted = Math.min(pageSize, limit - records.length)
-      const page = await ask<ArchivedRecord>(direction, id, low, high, wanted)
+      const page = await send<ArchivedRecord>(backward ? 'backward' : 'forward', id, low, high, wanted)
       records.push(...page)
       const last = page.at(-1)?.event_id
       if (page.length < wanted || last === undefined) break
-      if (direction === 'forward') low = last
-      else high = last
+      if (backward) high = last
+      else low = last
     }
     return records
   }
 
   /** All records of a session, with their position in the order of all commits. */
   async function whole(found: Place): Promise<readonly ArchivedRecord[]> {
-    return [...(await cold(found)), ...(await table('forward', found.id, 0, farthest, farthest))]
+    return [...(await cold(found)), ...(await hot(found.id, {}))]
   }
 
   /**
@@ -67,12 +65,12 @@ export function createReader(ask: Connection['send'], askText: Connection['text'
   async function read(session_id: string, range: Range = {}, tries = 3): Promise<readonly Rune[]> {
     const found = await place(session_id)
     if (found === undefined) return []
-    const { after = 0, before = farthest, limit = farthest, backward = false } = range
+    const { after = 0, limit = farthest, backward = false } = range
+    const before = Math.min(range.before ?? farthest, farthest)
     // One more at the lower end: it has the hash that the lowest rune refers to.
-    const window = [after - 1, Math.min(before, farthest), Math.min(limit, farthest - 1) + 1] as const
-    const rows = await table(backward ? 'backward' : 'forward', found.id, ...window)
+    const rows = await hot(found.id, { after: after - 1, before, limit: Math.min(limit, farthest - 1) + 1, backward })
     const archived = await cold(found).catch((error) => orRetry(error, tries))
-    const frozen = archived.filter(({ event_id }) => event_id > window[0] && event_id < window[1])
+    const frozen = archived.filter(({ event_id }) => event_id >= after && event_id < before)
     const records = backward ? [...rows, ...frozen.toReversed()] : [...frozen, ...rows]
     const chosen = records.filter(({ event_id }) => event_id > after).slice(0, limit)
     const there = Math.min(limit, Math.min(before - 1, found.event_id) - after)
@@ -91,7 +89,7 @@ export function createReader(ask: Connection['send'], askText: Connection['text'
         cursor = record.event_id
       }
       for (;;) {
-        const page = await ask<StoredRecord>('forward', found.id, cursor, farthest, atOnce)
+        const page = await send<StoredRecord>('forward', found.id, cursor, farthest, atOnce)
         if (page[0] !== undefined && page[0].event_id !== cursor + 1 && found.file === null && tries > 1) break
         for (const record of page) yield bare(record)
         cursor = page.at(-1)?.event_id ?? cursor
@@ -102,7 +100,7 @@ export function createReader(ask: Connection['send'], askText: Connection['text'
   }
 
   async function row<V extends Json>({ name }: ReadModel<V>, key: string): Promise<Row<V> | undefined> {
-    const [found] = await ask<StoredModelRow>('row', name, key)
+    const [found] = await send<StoredModelRow>('row', name, key)
     return found === undefined ? undefined : readRow(found)
   }
 
@@ -118,26 +116,23 @@ export function createReader(ask: Connection['send'], askText: Connection['text'
       conditions.push(`(sort, key) ${backward ? '<' : '>'} ${beyond}`)
     }
     const direction = backward ? 'DESC' : 'ASC'
-    const found = await askText<StoredModelRow>(
-      `SELECT key, tag, sort, value FROM statewright.model_row WHERE ${conditions.join(' AND ')}
-       ORDER BY ${by_key ? '' : `sort ${direction}, `}key ${direction} ${limit === undefined ? '' : `LIMIT ${value(limit)}`}`,
-      values,
-    )
-    return found.map((stored) => readRow<V>(stored))
+    const sql = `SELECT key, tag, sort, value FROM statewright.model_row WHERE ${conditions.join(' AND ')}
+      ORDER BY ${by_key ? '' : `sort ${direction}, `}key ${direction} ${limit === undefined ? '' : `LIMIT ${value(limit)}`}`
+    return (await text<StoredModelRow>(sql, values)).map((stored) => readRow<V>(stored))
   }
 
-  const sessionIds = async () => (await ask<{ session_id: string }>('sessionIds')).map(({ session_id }) => session_id)
-  const tags = async ({ name }: ReadModel) => (await ask<{ tag: string }>('tags', name)).map(({ tag }) => tag)
+  const sessionIds = async () => (await send<{ session_id: string }>('sessionIds')).map(({ session_id }) => session_id)
+  const tags = async ({ name }: ReadModel) => (await send<{ tag: string }>('tags', name)).map(({ tag }) => tag)
 
   async function count({ name }: ReadModel, tag: string, limit: number): Promise<Counted> {
-    const [{ count, first } = { count: 0, first: null }] = await ask<Counted>('count', name, tag, limit)
-    return { count, first: first === Number.NEGATIVE_INFINITY ? null : first }
+    const [{ count, first } = { count: 0, first: null }] = await send<Counted>('count', name, tag, limit)
+    return { count, first: readSort(first) }
   }
 
   async function search({ words, before = Number.POSITIVE_INFINITY, limit }: WordQuery) {
     if (words.length === 0) return []
     // Words are letters and digits, and quoted none is a part of the language.
-    return ask<FoundSession>('search', `${words.map((word) => `'${word}'`).join(' & ')}:*`, before, limit)
+    return send<FoundSession>('search', `${words.map((word) => `'${word}'`).join(' & ')}:*`, before, limit)
   }
 
   return { place, head, whole, read, records, row, rows, tags, count, search, sessionIds }

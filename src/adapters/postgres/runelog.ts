@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { accepted, faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
-import type { Damage } from '../../runelog/damage.ts'
+
 import { createBell, follow } from '../../runelog/follow.ts'
 import { allModels, fingerprint } from '../../runelog/models.ts'
 import type { Head, Ports, Runelog, RunelogOptions } from '../../runelog/port.ts'
@@ -17,12 +17,12 @@ import {
   withoutPassword,
 } from './connection.ts'
 import { archiveIn, redactIn } from './keeping.ts'
-import { createLane, type Lane, reconnect } from './lane.ts'
+import { createLane, reconnect } from './lane.ts'
 import { listen } from './listener.ts'
 import { createOwnership } from './ownership.ts'
 import { createReader } from './reader.ts'
 import { statements } from './statements.ts'
-import type { SideWrites } from './transaction.ts'
+import type { SideWrites, Transaction } from './transaction.ts'
 
 const readers = 4
 
@@ -41,17 +41,7 @@ export interface PostgresOptions extends RunelogOptions {
 }
 
 /** The store for several processes or machines: PostgreSQL holds them apart by row locks and unique keys. */
-interface PostgresRunelog extends Runelog {
-  /** What does not follow from the log, as of one moment; others go on writing. */
-  readonly damages: () => AsyncIterable<Damage>
-}
-
-/** Opens a runelog on PostgreSQL. */
-export async function openPostgresRunelog(
-  url: string,
-  ports: Ports,
-  options: PostgresOptions = {},
-): Promise<PostgresRunelog> {
+export async function openPostgresRunelog(url: string, ports: Ports, options: PostgresOptions = {}) {
   const { patience = 10_000, lanes: laneCount = 2, answer_ms } = options
   const name = withoutPassword(url)
   const models = allModels(options.models)
@@ -67,32 +57,25 @@ export async function openPostgresRunelog(
 
   const listener = await listen(url, origin, bell, answer_ms)
   const pool = createPool(url, readers, answer_ms)
-  const turn = createSemaphore(readers)
+  const withinLimit = createSemaphore(readers)
   const poisoned = (fault: Fault) => {
     if (poison !== undefined) return
     poison = fault
     options.broken?.(fault)
     bell.ringAll()
   }
-  const has = async ({ send, text }: Connection, { session_id, event_id, hash }: Head) => {
-    const [rune] = await createReader(send, text, segments).read(session_id, { after: event_id - 1, limit: 1 })
+  const has = async (connection: Connection, { session_id, event_id, hash }: Head) => {
+    const [rune] = await createReader(connection, segments).read(session_id, { after: event_id - 1, limit: 1 })
     return rune?.hash === hash
   }
   const lanePorts = {
-    ...ports,
-    url,
-    answer_ms,
-    store: name,
-    models,
-    fingerprint: fingerprint(models),
-    origin,
+    ...{ ...ports, url, answer_ms, patience, store: name, models, fingerprint: fingerprint(models), origin },
     sideWrites: options.sideWrites ?? (() => []),
-    patience,
     committed: (session_ids: readonly string[]) => bell.ring(session_ids),
     has,
     poisoned,
   }
-  const lanes: readonly Lane[] = Array.from({ length: laneCount }, () => createLane(lanePorts))
+  const lanes = Array.from({ length: laneCount }, () => createLane(lanePorts))
 
   function check() {
     const refused = closed?.fault ?? poison
@@ -104,7 +87,7 @@ export async function openPostgresRunelog(
     for (const deadline = performance.now() + patience; ; ) {
       check()
       try {
-        return (await turn(() => pool.query(query))).rows as T[]
+        return (await withinLimit(() => pool.query(query))).rows as T[]
       } catch (error) {
         const isLost = isConnectionLost(error)
         if (!(isLost || isTooSlow(error)) || performance.now() > deadline) throw unusable(error, name)
@@ -113,20 +96,15 @@ export async function openPostgresRunelog(
     }
   }
 
-  const {
-    place: _place,
-    whole: _whole,
-    ...reads
-  } = createReader(
-    (statement, ...values) => ask({ name: statement, text: statements[statement], values: [...values] }),
-    (text, values = []) => ask({ text, values: [...values] }),
-    segments,
-  )
+  const send: Connection['send'] = (statement, ...values) =>
+    ask({ name: statement, text: statements[statement], values: [...values] })
+  const reader = createReader({ send, text: (text, values = []) => ask({ text, values: [...values] }) }, segments)
+  const { place: _place, whole: _whole, ...reads } = reader
 
-  function laneOf(session_id: string): Lane {
+  function laneOf(session_id: string) {
     let sum = 0
     for (let i = 0; i < session_id.length; i++) sum = (sum * 31 + session_id.charCodeAt(i)) % 65_521
-    return lanes[sum % lanes.length] as Lane
+    return lanes[sum % lanes.length] as (typeof lanes)[number]
   }
 
   async function end() {
@@ -135,9 +113,8 @@ export async function openPostgresRunelog(
     await pool.end()
   }
 
-  const store: PostgresRunelog = {
+  const store: Runelog = {
     ...reads,
-    damages: ownership.damages,
     async append(batch) {
       check()
       const prepared = await prepareLong(batch, keeping)
@@ -149,20 +126,16 @@ export async function openPostgresRunelog(
     async redact(session_id, event_id, reason, by = {}) {
       check()
       const asked = { session_id, event_id, reason }
-      const lane = laneOf(session_id)
-      const { replaced } = accepted(
-        await lane.alone(session_id, (transaction) => redactIn(transaction, asked, by, keeping)),
-      )
+      const done = laneOf(session_id).alone(session_id, (transaction) => redactIn(transaction, asked, by, keeping))
+      const { replaced } = accepted(await done)
       if (replaced !== null) await segments?.remove(replaced)
     },
     async archive(session_id, by = {}) {
       check()
       if (segments === undefined)
         throw faults.store_unusable({ store: name, problem: 'it was opened without a folder for archived sessions.' })
-      const lane = laneOf(session_id)
-      accepted(
-        await lane.alone(session_id, (transaction) => archiveIn(transaction, session_id, by, { ...keeping, segments })),
-      )
+      const work = (transaction: Transaction) => archiveIn(transaction, session_id, by, { ...keeping, segments })
+      accepted(await laneOf(session_id).alone(session_id, work))
     },
     async rebuild() {
       check()
@@ -173,5 +146,6 @@ export async function openPostgresRunelog(
       return closed.done
     },
   }
-  return store
+  // `damages`: what does not follow from the log, as of one moment; others go on writing.
+  return { ...store, damages: ownership.damages }
 }

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import type pg from 'pg'
-import { Fault } from '../../faults/fault.ts'
-import type { Ports, Runelog } from '../../runelog/port.ts'
+import type { Ports } from '../../runelog/port.ts'
 import { long, othersTurn } from '../../runelog/slices.ts'
 import { type Blobs, type Member, type SharedStore, sound } from '../../runtime/store.ts'
 import { type DatabaseClock, noticeable_skew_ms, openDatabaseClock } from './clock.ts'
@@ -12,19 +11,8 @@ import { runMigrations } from './queue.ts'
 import { openPostgresRunelog, type PostgresOptions } from './runelog.ts'
 import { jobsSchema, sharedNumber, sharedSchema, tablesLock } from './schema.ts'
 
-interface PostgresStore {
-  readonly runelog: Runelog
-  readonly blobs: Blobs
-  readonly shared: SharedStore
-}
-
-/** The log in PostgreSQL, with leases and a queue beside it, so that many processes can work on it together. */
-export async function openPostgresStore(
-  url: string,
-  ports: Ports,
-  options: PostgresOptions,
-  sharing: SharingOptions,
-): Promise<PostgresStore> {
+/** The log in PostgreSQL, with leases and a queue, so that many processes can work on it together. */
+export async function openPostgresStore(url: string, ports: Ports, options: PostgresOptions, sharing: SharingOptions) {
   const { lease_ms } = sharing
   // A connection that is silent is given up while the lease lasts.
   const answer_ms = Math.max(2_000, Math.round(lease_ms * 0.6))
@@ -39,7 +27,7 @@ export async function openPostgresStore(
     return { runelog, blobs: postgresBlobs(pool), shared: share(url, pool, time, sharing) }
   } catch (error) {
     await Promise.all([runelog.close(), pool.end()])
-    throw error instanceof Fault ? error : unusable(error, withoutPassword(url))
+    throw unusable(error, withoutPassword(url))
   }
 }
 
@@ -63,7 +51,7 @@ function share(url: string, pool: pg.Pool, time: DatabaseClock, sharing: Sharing
 
 /** A database that goes away while a worker starts is a refusal with a sentence, not an error of the driver. */
 function inSentences(member: Member, store: string): Member {
-  const explained = (error: unknown) => Promise.reject(error instanceof Fault ? error : unusable(error, store))
+  const explained = (error: unknown) => Promise.reject(unusable(error, store))
   return {
     ...member,
     join: (name) => member.join(name).catch(explained),

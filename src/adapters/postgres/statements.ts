@@ -1,6 +1,8 @@
 import { searchModel } from '../../runelog/words.ts'
 import { isOpening, jobsSchema, keyIn, wordsIn } from './schema.ts'
 
+const columns = 'event_id, header, payload, salt, hash, position::float8 AS position'
+
 /** Every statement that is sent more than once, by name. Each is prepared once per connection. */
 export const statements = {
   begin: 'BEGIN ISOLATION LEVEL READ COMMITTED',
@@ -54,7 +56,7 @@ export const statements = {
   changeSegment: 'UPDATE statewright.segment SET file = $2 WHERE session = $1',
   dropArchived: 'DELETE FROM statewright.rune WHERE session = $1 AND event_id <= $2',
 
-  // What is written beside the runes where several processes work on the store: wakes for its queue, and leases.
+  // Written with the runes where several processes work on the store: jobs for its queue, and leases.
   addJobs: `SELECT (${jobsSchema}.add_job(j.task, j.payload, run_at := to_timestamp(j.at / 1000.0), job_key := j.key,
       priority := j.priority)).id
     FROM unnest($1::text[], $2::json[], $3::text[], $4::float8[], $5::int[]) AS j (task, payload, key, at, priority)`,
@@ -72,12 +74,11 @@ export const statements = {
   head: `SELECT s.id::float8 AS id, s.session_id, s.event_id, s.hash, s.sealed, s.archived, g.file, g.runes
     FROM statewright.session s LEFT JOIN statewright.segment g ON g.session = s.id WHERE s.session_id = $1`,
   sessionIds: 'SELECT session_id FROM statewright.session ORDER BY id',
-  forward: `SELECT event_id, header, payload, salt, hash, position::float8 AS position FROM statewright.rune
+  forward: `SELECT ${columns} FROM statewright.rune
     WHERE session = $1 AND event_id > $2 AND event_id < $3 ORDER BY event_id LIMIT $4`,
-  backward: `SELECT event_id, header, payload, salt, hash, position::float8 AS position FROM statewright.rune
+  backward: `SELECT ${columns} FROM statewright.rune
     WHERE session = $1 AND event_id > $2 AND event_id < $3 ORDER BY event_id DESC LIMIT $4`,
-  allRunes: `SELECT event_id, header, payload, salt, hash, position::float8 AS position FROM statewright.rune
-    WHERE position > $1 ORDER BY position LIMIT $2`,
+  allRunes: `SELECT ${columns} FROM statewright.rune WHERE position > $1 ORDER BY position LIMIT $2`,
   segments: 'SELECT file, first_position::float8 AS first_position FROM statewright.segment ORDER BY first_position',
   // Goes from tag to tag in the index; a DISTINCT would go through every row.
   tags: `WITH RECURSIVE found (tag) AS (

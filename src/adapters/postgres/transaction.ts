@@ -8,7 +8,7 @@ import { claims, epochs, subjects } from '../../runelog/models.ts'
 import type { Head, Ports } from '../../runelog/port.ts'
 import type { Prepared } from '../../runelog/prepare.ts'
 import type { ReadModel, Row } from '../../runelog/read-model.ts'
-import { claimedBy, heldInLog } from '../../runelog/refold.ts'
+import { claimedBy, heldInLog, subjectText } from '../../runelog/refold.ts'
 import type { StoredRecord } from '../../runes/record.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { Connection } from './connection.ts'
@@ -25,27 +25,13 @@ export interface TransactionPorts extends Pick<Ports, 'sha256'> {
   readonly sideWrites: SideWrites
 }
 
+type Write = readonly [name: StatementName, ...values: unknown[]]
+
 /** What has to be written together with runes, other than the rows that follow from them. */
-export type SideWrites = (runes: readonly Rune[]) => readonly (readonly [name: StatementName, ...values: unknown[]])[]
+export type SideWrites = (runes: readonly Rune[]) => readonly Write[]
 
 /** One transaction over one or more sessions. */
-export interface Transaction {
-  /** The server's name for it: by this it can be asked whether it is over. */
-  readonly xid: string
-  readonly connection: Connection
-  judge(batch: Prepared): Promise<readonly Change[] | Fault>
-  /** Judges a batch, and takes note of what it writes. */
-  record(batch: Prepared): Promise<Inscribed | Fault>
-  headOf(session_id: string): Head | undefined
-  /** The last rune: if it is there later, the transaction was committed. Undefined if it writes none. */
-  witness(): Head | undefined
-  /** Writes rows whatever they were before. */
-  replaceRows(changes: readonly Change[]): Promise<void>
-  /** A statement for after the runes and rows are written. */
-  also(name: StatementName, ...values: readonly unknown[]): void
-  /** Sends everything noted, and the commit, in one flight. False: the server undid it all. */
-  commit(): Promise<boolean>
-}
+export type Transaction = Awaited<ReturnType<typeof beginTransaction>>
 
 type Wanted = Pick<Change, 'model' | 'key'>
 
@@ -55,27 +41,23 @@ const nameOf = (model: string, key: string) => `${model} ${key}`
  * Locks the heads and rows of these batches, so what is judged holds until the commit. Where a row is missing, the
  * unique keys decide.
  */
-export async function beginTransaction(
-  connection: Connection,
-  batches: readonly Prepared[],
-  ports: TransactionPorts,
-): Promise<Transaction> {
+export async function beginTransaction(connection: Connection, batches: readonly Prepared[], ports: TransactionPorts) {
   const { models } = ports
   const heads = new Map<string, Head>()
   const loaded = new Map<string, Row | undefined>()
   const rows = new Map<string, Change>()
-  const inscribed: { readonly session_id: string; readonly result: Inscribed }[] = []
-  const later: (() => Promise<unknown>)[] = []
+  const inscribed: Inscribed[] = []
+  const later: Write[] = []
   const sessionIds = [...new Set(batches.map(({ session_id }) => session_id))]
   const first = batches.flatMap((batch) => wantedBy(batch, models))
 
-  const [, , [transaction], [meta], found, claimed] = await Promise.all([
+  const [, , [transaction], [meta], found, holderOf] = await Promise.all([
     connection.send('begin'),
     connection.send('share', storeLock),
     connection.send<{ xid: string }>('transaction'),
     connection.send<{ value: string }>('meta', 'models'),
     connection.send<Head>('lockHeads', sessionIds),
-    contractsClaimed(batches, connection),
+    claimsInLog(batches, connection),
     load(first),
   ])
   if (meta?.value !== ports.fingerprint)
@@ -92,8 +74,7 @@ export async function beginTransaction(
     if (asked.length === 0) return
     for (const [name] of asked) loaded.set(name, undefined)
     const keys = asked.map(([, row]) => row)
-    const locked = columns(keys, ['model', 'key'])
-    const found = await connection.send<StoredModelRow & { model: string }>('lockRows', ...locked)
+    const found = await connection.send<StoredModelRow & Wanted>('lockRows', ...columns(keys, ['model', 'key']))
     for (const row of found) loaded.set(nameOf(row.model, row.key), readRow(row))
   }
 
@@ -113,85 +94,78 @@ export async function beginTransaction(
     }
   }
 
+  /** Judges a batch, and takes note of what it writes. */
   async function record(batch: Prepared): Promise<Inscribed | Fault> {
-    const { session_id } = batch
     const changes = await judged(batch)
     if (changes instanceof Fault) return changes
-    const held = await claimed.heldBy(batch, (claim) => rows.has(nameOf(claims.name, claim)))
+    const held = await holderOf(batch, (claim) => rows.has(nameOf(claims.name, claim)))
     if (held !== undefined) return held
-    const result = inscribe(batch, heads.get(session_id), ports.sha256)
-    heads.set(session_id, result.head)
-    for (const change of changes) rows.set(nameOf(change.model, change.key), change)
-    inscribed.push({ session_id, result })
+    const result = inscribe(batch, heads.get(batch.session_id), ports.sha256)
+    heads.set(batch.session_id, result.head)
+    note(changes)
+    inscribed.push(result)
     return result
   }
 
-  function flush(): Promise<unknown>[] {
+  function note(changes: readonly Change[]) {
+    for (const change of changes) rows.set(nameOf(change.model, change.key), change)
+  }
+
+  /** All writes in order. A statement for several rows that would write none is left out. */
+  function writes(): readonly Write[] {
     if (inscribed.length === 0) return []
-    const touched = [...new Set(inscribed.map(({ session_id }) => session_id))].sort()
-    const headColumns = (ids: readonly string[]) =>
-      columns(
-        ids.map((id) => heads.get(id) as Head),
-        ['session_id', 'event_id', 'hash', 'sealed', 'archived'],
-      )
-    const records = inscribed.flatMap(({ session_id, result }) => result.records.map((r) => ({ session_id, ...r })))
-    return [
-      ...sendSome(
-        'addSessions',
-        headColumns,
-        touched.filter((id) => isNew.has(id)),
-      ),
-      ...sendSome(
-        'moveHeads',
-        headColumns,
-        touched.filter((id) => !isNew.has(id)),
-      ),
-      connection.send('addRunes', ...columns(records, ['session_id', 'event_id', 'header', 'payload', 'salt', 'hash'])),
-      ...flushRows(),
-      ...ports
-        .sideWrites(inscribed.flatMap(({ result }) => result.runes))
-        .map(([name, ...values]) => connection.send(name, ...values)),
-      ...later.map((send) => send()),
-      connection.send('notify', channel, ports.origin, touched),
+    const touched = [...new Set(inscribed.map(({ head }) => head.session_id))].sort()
+    const headColumns = (wasThere: boolean) => {
+      const some = touched.flatMap((id) => (isNew.has(id) === wasThere ? [] : [heads.get(id) as Head]))
+      return columns(some, ['session_id', 'event_id', 'hash', 'sealed', 'archived'])
+    }
+    const records = inscribed.flatMap(({ head, records }) =>
+      records.map((r) => ({ ...r, session_id: head.session_id })),
+    )
+    const all: readonly Write[] = [
+      ['addSessions', ...headColumns(false)],
+      ['moveHeads', ...headColumns(true)],
+      ['addRunes', ...columns(records, ['session_id', 'event_id', 'header', 'payload', 'salt', 'hash'])],
+      ...rowWrites(),
+      ...ports.sideWrites(inscribed.flatMap(({ runes }) => runes)),
+      ...later,
+      ['notify', channel, ports.origin, touched],
     ]
+    return all.filter(([, first]) => !Array.isArray(first) || first.length > 0)
   }
 
-  function flushRows(): Promise<unknown>[] {
+  function rowWrites(): readonly Write[] {
     const sorted = [...rows].sort(([a], [b]) => (a < b ? -1 : 1))
-    const all = sorted.map(([name, change]) => ({ change, isThere: loaded.get(name) !== undefined }))
     const those = (isRow: boolean, wasThere: boolean) =>
-      all.flatMap(({ change, isThere }) =>
-        (change.row !== undefined) === isRow && isThere === wasThere ? [change] : [],
+      sorted.flatMap(([name, change]) =>
+        (change.row !== undefined) === isRow && (loaded.get(name) !== undefined) === wasThere ? [change] : [],
       )
     return [
-      ...sendSome('removeRows', (changes) => columns(changes, ['model', 'key']), those(false, true)),
-      ...sendSome('changeRows', rowColumns, those(true, true)),
-      ...sendSome('addRows', rowColumns, those(true, false)),
+      ['removeRows', ...columns(those(false, true), ['model', 'key'])],
+      ['changeRows', ...rowColumns(those(true, true))],
+      ['addRows', ...rowColumns(those(true, false))],
     ]
-  }
-
-  function sendSome<T>(
-    name: StatementName,
-    toColumns: (items: readonly T[]) => readonly unknown[],
-    items: readonly T[],
-  ) {
-    return items.length > 0 ? [connection.send(name, ...toColumns(items))] : []
   }
 
   return {
+    /** The server's name for it: by this it can be asked whether it is over. */
     xid: transaction?.xid ?? '',
     connection,
     judge: judged,
     record,
-    headOf: (session_id) => heads.get(session_id),
-    witness: () => inscribed.at(-1)?.result.head,
-    async replaceRows(changes) {
+    headOf: (session_id: string) => heads.get(session_id),
+    /** The last rune: if it is there later, the transaction was committed. Undefined if it writes none. */
+    witness: () => inscribed.at(-1)?.head,
+    /** Writes rows whatever they were before. */
+    async replaceRows(changes: readonly Change[]) {
       await load(changes)
-      for (const change of changes) rows.set(nameOf(change.model, change.key), change)
+      note(changes)
     },
-    also: (name, ...values) => void later.push(() => connection.send(name, ...values)),
-    async commit() {
-      const written = flush()
+    /** A statement for after the runes and rows are written. */
+    also: (...write: Write) => void later.push(write),
+    /** Sends everything noted, and the commit, in one flight. False: the server undid it all. */
+    async commit(): Promise<boolean> {
+      const written = writes().map(([name, ...values]) => connection.send(name, ...values))
       const committed = connection.commit()
       // The first failure is the cause; what follows it only says that the transaction is over.
       const settled = await Promise.allSettled([...written, committed])
@@ -205,15 +179,11 @@ export async function beginTransaction(
 function wantedBy({ runes, expect, fence }: Prepared, models: readonly ReadModel[]): readonly Wanted[] {
   const wanted: Wanted[] = expect.map(([key]) => ({ model: subjects.name, key }))
   if (fence !== undefined) wanted.push({ model: epochs.name, key: fence.run_id })
-  for (const { rune } of runes) {
+  for (const { rune } of runes)
     for (const model of models) {
-      const look = (key: string) => {
-        wanted.push({ model: model.name, key })
-        return undefined
-      }
-      for (const key of model.keys(rune, look)) wanted.push({ model: model.name, key })
+      const want = (key: string) => void wanted.push({ model: model.name, key })
+      for (const key of model.keys(rune, want)) want(key)
     }
-  }
   return wanted
 }
 
@@ -236,8 +206,11 @@ export type StoredModelRow = StoredRow & { readonly sort: number }
 
 /** The row of a read model that was stored so. */
 export function readRow<V extends Json>({ key, tag, sort, value }: StoredModelRow): Row<V> {
-  return { key, tag, sort: sort === Number.NEGATIVE_INFINITY ? null : sort, value: JSON.parse(value) }
+  return { key, tag, sort: readSort(sort), value: JSON.parse(value) }
 }
+
+/** The `sort` of a row that was stored so. */
+export const readSort = (sort: number | null) => (sort === Number.NEGATIVE_INFINITY ? null : sort)
 
 interface Opening {
   readonly session: number
@@ -248,8 +221,8 @@ interface Opening {
 
 const written = (key: string) => canonicalJson(key).slice(1, -1)
 
-/** Contracts in the log that were opened with the keys these batches claim. The question travels with the others. */
-async function contractsClaimed(batches: readonly Prepared[], connection: Connection) {
+/** Reads which contracts were opened with the keys these batches claim. The question travels with the others. */
+async function claimsInLog(batches: readonly Prepared[], connection: Connection) {
   const keys = batches.flatMap(claimedBy).map(({ idempotency_key }) => written(idempotency_key))
   const opened = keys.length === 0 ? [] : await connection.send<Opening>('openedContracts', keys)
 
@@ -257,23 +230,19 @@ async function contractsClaimed(batches: readonly Prepared[], connection: Connec
   function contractsWith(idempotency_key: string): Promise<readonly (readonly StoredRecord[])[]> {
     const own = opened.filter(({ key }) => key === written(idempotency_key))
     return Promise.all(
-      own.map(({ session, event_id, header }) => {
-        const { subject_id } = JSON.parse(header) as { subject_id: string }
-        const subject = `"subject_id":${JSON.stringify(subject_id)}`
-        return connection.send<StoredRecord>('contract', session, event_id, subject)
-      }),
+      own.map(({ session, event_id, header }) =>
+        connection.send<StoredRecord>('contract', session, event_id, subjectText(header)),
+      ),
     )
   }
 
-  return {
-    /** Why a batch may not claim its keys, whatever the rows say. A claim that this transaction changed is judged by its row. */
-    async heldBy(batch: Prepared, isChanged: (claim: string) => boolean): Promise<Fault | undefined> {
-      for (const { claim, idempotency_key } of claimedBy(batch)) {
-        if (isChanged(claim)) continue
-        const held = heldInLog(claim, await contractsWith(idempotency_key))
-        if (held !== undefined) return held
-      }
-      return undefined
-    },
+  /** Why a batch may not claim its keys, whatever the rows say. A claim that this transaction changed is judged by its row. */
+  return async (batch: Prepared, isChanged: (claim: string) => boolean): Promise<Fault | undefined> => {
+    for (const { claim, idempotency_key } of claimedBy(batch)) {
+      if (isChanged(claim)) continue
+      const held = heldInLog(claim, await contractsWith(idempotency_key))
+      if (held !== undefined) return held
+    }
+    return undefined
   }
 }

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { faults } from '../../faults/catalogue.ts'
 import type { RunelogOptions } from '../../runelog/port.ts'
 import { createSegments, isSegmentName, type Segments, type Stray } from '../../runelog/segment.ts'
+import { isBlobRef } from '../../runes/erased-payload.ts'
 import type { StoredRecord } from '../../runes/record.ts'
-import type { GroupCommit } from './group-commit.ts'
+
 import type { Reader } from './reader.ts'
 import { type Step, step } from './statements.ts'
 
@@ -13,16 +14,14 @@ interface Doomed {
   readonly blobs: readonly string[]
 }
 
-/** What is still to be removed, as the database says; undefined if the store cannot have written that. */
+/** The files that are still to be removed; undefined if the store cannot have written this list. */
 export function readDoomed(text: string | undefined): Doomed | undefined {
   try {
     const { segments, blobs } = JSON.parse(text ?? '{"segments":[],"blobs":[]}') as Partial<Doomed>
-    if (segments?.every(isSegmentName) && blobs?.every((ref) => /^blob_[0-9a-f]{64}$/.test(ref)))
-      return { segments, blobs }
+    return segments?.every(isSegmentName) && blobs?.every(isBlobRef) ? { segments, blobs } : undefined
   } catch {
-    // Neither JSON nor lists: no one ordered this.
+    return undefined
   }
-  return undefined
 }
 
 /** Why a list of files to remove is not followed. */
@@ -33,7 +32,7 @@ export const doomedDamage = () => faults.store_damaged({ what: 'meta erasing', p
 interface ErasurePorts {
   readonly reader: Reader
   readonly segments: Segments
-  readonly write: GroupCommit['write']
+  readonly write: (decide: () => readonly Step[]) => void
   readonly eraseBlobs: RunelogOptions['eraseBlobs']
 }
 
@@ -67,16 +66,17 @@ export function createErasures({ reader, segments, write, eraseBlobs }: ErasureP
 
 const segmentName = /^(.+)-[0-9a-f]{16}\.ndjson\.gz$/
 
-/** Every file beside the store that its database does not refer to, and what would be lost with it. */
+/** Every file next to the store that its database does not refer to, and what would be lost with it. */
 export async function findStrays(path: string, reader: Reader): Promise<readonly Stray[]> {
   const folder = `${path}.segments`
   const known = new Set(reader.coldFiles().map(({ file }) => file))
   const strays: Stray[] = []
+  const draft = (file: string) => strays.push({ file, holds: 'draft', session_id: null, events: 0 })
   for (const name of namesIn(folder)) {
     if (known.has(name)) continue
     const file = join(folder, name)
     const session_id = segmentName.exec(name)?.[1]?.replaceAll('~', ':') ?? null
-    if (name.endsWith('.part')) strays.push({ file, holds: 'draft', session_id: null, events: 0 })
+    if (name.endsWith('.part')) draft(file)
     else if (session_id === null) strays.push({ file, holds: 'unreadable', session_id, events: 0 })
     else {
       const read = createSegments(folder).readStray(name)
@@ -86,9 +86,7 @@ export async function findStrays(path: string, reader: Reader): Promise<readonly
     }
   }
   // A blob gets its name when it is whole; until then the name begins with a dot.
-  for (const name of namesIn(`${path}.blobs`))
-    if (name.startsWith('.'))
-      strays.push({ file: join(`${path}.blobs`, name), holds: 'draft', session_id: null, events: 0 })
+  for (const name of namesIn(`${path}.blobs`)) if (name.startsWith('.')) draft(join(`${path}.blobs`, name))
   return strays
 }
 

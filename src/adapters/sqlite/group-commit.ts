@@ -4,7 +4,7 @@ import type { Rune } from '../../runes/rune.ts'
 import { causeOf } from './open-database.ts'
 import type { Step } from './statements.ts'
 
-/** What an accepted request writes, and what its caller is told once that is on disk. */
+/** What an accepted request writes, and the answer to its caller once that is on disk. */
 export interface Decided<T> {
   readonly steps: readonly Step[]
   readonly session_id: string
@@ -13,21 +13,8 @@ export interface Decided<T> {
   readonly adds?: readonly Rune[]
 }
 
-/** Commits the batches of several callers in one transaction. */
-export interface GroupCommit {
-  /** `decide` is called in the order of the requests and sees what those ahead will have written. */
-  submit<T>(decide: () => Decided<T> | Fault): Promise<T | Fault>
-  /** The storage is gone: whether the last commits are on disk is unknown, and nothing more is taken. */
-  fail(error: unknown): void
-  shut(fault: Fault): void
-  /** Throws once the store is poisoned or shut. */
-  check(): void
-  /** Commits what follows from earlier commits, at once. Throws if that poisons the store. */
-  write(decide: () => readonly Step[]): void
-  drained(): Promise<void>
-  /** Keeps all requests waiting while the work is done; what the work submits is committed at once. One at a time. */
-  hold<T>(work: (submit: GroupCommit['submit']) => Promise<T>): Promise<T>
-}
+/** `decide` is called in the order of the requests and sees what those ahead will have written. */
+type Submit = <T>(decide: () => Decided<T> | Fault) => Promise<T | Fault>
 
 interface Request {
   readonly decide: () => Decided<unknown> | Fault
@@ -46,13 +33,13 @@ interface GroupPorts {
  * Requests of one turn of the event loop share one transaction and one fsync. A group is decided and committed
  * synchronously, so no reader sees the state between.
  */
-export function createGroupCommit({ commit, committed, broken }: GroupPorts): GroupCommit {
+export function createGroupCommit({ commit, committed, broken }: GroupPorts) {
   let queue: Request[] = []
   let idle: (() => void)[] = []
   let held = false
   let poison: Fault | undefined
 
-  /** One group per turn of the event loop: network work gets a turn between two commits. */
+  /** One group per turn of the event loop: network work runs between two commits. */
   function flush() {
     if (held || queue.length === 0) return
     const requests = queue
@@ -93,37 +80,41 @@ export function createGroupCommit({ commit, committed, broken }: GroupPorts): Gr
     }
   }
 
+  /** The storage is gone: whether the last commits are on disk is unknown, and nothing more is taken. */
   function fail(error: unknown) {
     if (poison !== undefined) return
     poison = faults.store_poisoned({ outcome: 'unknown', cause: causeOf(error) }, { cause: error })
     broken(poison)
   }
 
-  const nextIdle = () => new Promise<void>((resolve) => idle.push(resolve))
-
+  /** Throws once the store is poisoned or shut. */
   function check() {
     if (poison !== undefined) throw poison
   }
 
+  const submit: Submit = (decide) =>
+    request(decide, (asked) => {
+      queue.push(asked)
+      if (queue.length === 1) setImmediate(flush)
+    })
+
   return {
-    submit: (decide) =>
-      request(decide, (asked) => {
-        queue.push(asked)
-        if (queue.length === 1) setImmediate(flush)
-      }),
+    submit,
     fail,
-    shut(fault) {
+    shut(fault: Fault) {
       poison ??= fault
     },
     check,
-    write(decide) {
+    /** Commits what follows from earlier commits, at once. Throws if that poisons the store. */
+    write(decide: () => readonly Step[]) {
       write(decide)
       check()
     },
     async drained() {
-      while (queue.length > 0) await nextIdle()
+      while (queue.length > 0) await new Promise<void>((resolve) => idle.push(resolve))
     },
-    async hold(work) {
+    /** Keeps all requests waiting while the work is done; what the work submits is committed at once. One at a time. */
+    async hold<T>(work: (submit: Submit) => Promise<T>): Promise<T> {
       held = true
       try {
         return await work((decide) => request(decide, (asked) => run([asked])))

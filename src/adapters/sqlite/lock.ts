@@ -12,12 +12,7 @@ interface Holder {
 }
 
 /** The lock on a store file; one process holds it. */
-export interface Lock {
-  announce(address: string): void
-  /** Throws if the locked file was removed or replaced: another process can lock the new one. */
-  check(): void
-  release(): void
-}
+export type Lock = ReturnType<typeof takeLock>
 
 /** References keep locks from being collected as garbage, which would open the store to another process. */
 const held = new Set<DatabaseSync>()
@@ -29,7 +24,7 @@ const readers_ms = 2_000
  * One process that writes, or any number that read. The lock is one of the operating system, taken by SQLite on an
  * empty file: it dies with its holder. The holder's name stands in a second file.
  */
-export function takeLock(given: string): Lock {
+export function takeLock(given: string) {
   refuseName(given)
   const path = realPath(given)
   const holderPath = `${path}.lock`
@@ -57,7 +52,8 @@ export function takeLock(given: string): Lock {
   }
   publish({ pid: process.pid, address: null })
   return {
-    announce: (address) => publish({ pid: process.pid, address }),
+    announce: (address: string) => publish({ pid: process.pid, address }),
+    /** Throws if the locked file was removed or replaced: another process can lock the new one. */
     check,
     release() {
       if (!guard.isOpen) return
@@ -102,9 +98,7 @@ export function shareLock(given: string): { release(): void } {
   }
 }
 
-/**
- * Only where there is none: closing a second descriptor would drop a lock of this process. A guard is never removed.
- */
+/** Only where there is none: closing a second descriptor would drop a lock of this process. A guard is never removed. */
 function makeGuard(given: string, path: string): void {
   if (existsSync(`${path}.guard`)) return
   refuseOrphans(given)

@@ -10,21 +10,19 @@ import { shareLock } from './lock.ts'
 import { explain, openDatabaseToRead } from './open-database.ts'
 import { createReader, placeIn } from './reader.ts'
 import { createFolding, createRows } from './rows.ts'
-import type { SqliteRunelog } from './runelog.ts'
+
 import { shadow } from './schema.ts'
 import { createWriter, prepareStatements } from './statements.ts'
 
-type ReadOnlyRunelog = Runelog & Pick<SqliteRunelog, 'strays'>
-
 /** A store for commands that only look, also on a full disk: missing rows are folded in memory, and no file changes. */
-export async function openSqliteReadOnly(path: string, more: readonly ReadModel[] = []): Promise<ReadOnlyRunelog> {
+export async function openSqliteReadOnly(path: string, more: readonly ReadModel[] = []) {
   const lock = shareLock(path)
   let db: DatabaseSync | undefined
   try {
     db = openDatabaseToRead(path)
     const models = allModels(more)
     if (isBehind(db, models)) db.exec(shadow)
-    return await readOnly(path, db, models, lock)
+    return readOnly(path, db, models, lock)
   } catch (error) {
     db?.close()
     lock.release()
@@ -36,17 +34,11 @@ export async function openSqliteReadOnly(path: string, more: readonly ReadModel[
 function isBehind(db: DatabaseSync, models: readonly ReadModel[]): boolean {
   const read = (sql: string) => Object.values(db.prepare(sql).get() ?? {})[0]
   if (read("SELECT value FROM meta WHERE name = 'models'") !== fingerprint(models)) return true
-  return (
-    Number(read("SELECT value FROM meta WHERE name = 'folded'") ?? 0) < Number(read('SELECT max(position) FROM rune'))
-  )
+  const folded = read("SELECT value FROM meta WHERE name = 'folded'")
+  return Number(folded ?? 0) < Number(read('SELECT max(position) FROM rune'))
 }
 
-async function readOnly(
-  path: string,
-  db: DatabaseSync,
-  models: readonly ReadModel[],
-  lock: { release(): void },
-): Promise<ReadOnlyRunelog> {
+function readOnly(path: string, db: DatabaseSync, models: readonly ReadModel[], lock: { release(): void }) {
   const statements = prepareStatements(db)
   const reader = createReader(db, statements, createSegments(`${path}.segments`))
   const rows = createRows(reader.row)
@@ -55,7 +47,7 @@ async function readOnly(
   const folded = () => (begun ??= createFolding({ reader, rows, models, commit: createWriter(db, statements) }).begin())
   const refuse = () => Promise.reject(new Error('A command that only looks has asked for something to be recorded.'))
 
-  return {
+  const store: Runelog = {
     read: reader.read,
     // No process records anything while this holds its lock, so what is there is all that comes.
     async *follow(session_id, after, signal) {
@@ -81,10 +73,10 @@ async function readOnly(
     redact: refuse,
     archive: refuse,
     rebuild: refuse,
-    strays: () => findStrays(path, reader),
     async close() {
       if (db.isOpen) db.close()
       lock.release()
     },
   }
+  return { ...store, strays: () => findStrays(path, reader) }
 }

@@ -4,6 +4,7 @@ import type { Look } from '../../runelog/judge.ts'
 import { subjects } from '../../runelog/models.ts'
 import type { Counted, Head, Range } from '../../runelog/port.ts'
 import type { ModelQuery, ReadModel, Row } from '../../runelog/read-model.ts'
+import { subjectText } from '../../runelog/refold.ts'
 import { type ArchivedRecord, bare, inCommitOrder, type Segments } from '../../runelog/segment.ts'
 import { genesis } from '../../runes/chain.ts'
 import { type StoredRecord, toRune } from '../../runes/record.ts'
@@ -59,11 +60,8 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
   /** The records of each contract that was opened with this key, as far as they are not in cold storage. */
   function* contractsWith(idempotency_key: string): Generator<readonly StoredRecord[], void, void> {
     const opened = every<[number, number, string]>(statements.openedContracts, idempotency_key)
-    for (const [session, event_id, header] of opened) {
-      const { subject_id } = JSON.parse(header) as { subject_id: string }
-      const name = `"subject_id":${JSON.stringify(subject_id)}`
-      yield every<RuneColumns>(statements.contract, session, event_id, name).map(toRecord)
-    }
+    for (const [session, event_id, header] of opened)
+      yield every<RuneColumns>(statements.contract, session, event_id, subjectText(header)).map(toRecord)
   }
 
   async function read(session_id: string, range: Range = {}): Promise<readonly Rune[]> {

@@ -3,7 +3,7 @@ import type { Json } from '../../kernel/json.ts'
 import { type Change, type Look, startFold } from '../../runelog/judge.ts'
 import { fingerprint } from '../../runelog/models.ts'
 import type { ReadModel, Row } from '../../runelog/read-model.ts'
-import { foldRecord } from '../../runelog/refold.ts'
+import { foldAll, foldRecord } from '../../runelog/refold.ts'
 import type { Reader } from './reader.ts'
 import { type Step, step } from './statements.ts'
 
@@ -18,34 +18,19 @@ export function trimCache(entries: Map<string, unknown>): void {
 
 const mostCached = 8_000
 
-interface Rows {
-  /** A row as of the last commit, or as it will be after the appends that are ahead in the queue. */
-  readonly look: Look
-  /** Takes over what a batch changes. It is part of the commit that holds the runes of the batch: it follows from them. */
-  keep(changes: readonly Change[]): void
-  /** This process folded a change of the row that is not in the table yet; the rune may not be, either. */
-  readonly isAhead: (model: ReadModel, key: string) => boolean
-  readonly behind: () => number
-  /** Writes them, and how far the table is. They are in the table once these steps are committed. */
-  write(): readonly Step[]
-  trim(): void
-  clear(): void
-}
-
 /**
  * Rows of read models. A commit holds runes; their rows reach the table later, together: written with every commit they
  * were most of its cost. After a crash they are folded from the runes, so readers never see them differ.
  */
-export function createRows(stored: Look): Rows {
+export function createRows(stored: Look) {
   const models = new Map<string, Model>()
   let behind = 0
 
   function modelOf(name: string): Model {
-    let model = models.get(name)
-    if (model === undefined) {
-      model = { known: new Map(), behind: new Map() }
-      models.set(name, model)
-    }
+    const known = models.get(name)
+    if (known !== undefined) return known
+    const model: Model = { known: new Map(), behind: new Map() }
+    models.set(name, model)
     return model
   }
 
@@ -62,7 +47,8 @@ export function createRows(stored: Look): Rows {
   return {
     // The cast holds: rows are kept by the name of their model, and only its own fold writes them.
     look: <V extends Json>(model: ReadModel<V>, key: string) => lookUp(model, key) as Row<V> | undefined,
-    keep(changes) {
+    /** Takes over what a batch changes. It is part of the commit that holds the runes of the batch: it follows from them. */
+    keep(changes: readonly Change[]) {
       for (const { model: name, key, row } of changes) {
         const model = modelOf(name)
         const before = model.behind.get(key)
@@ -73,9 +59,11 @@ export function createRows(stored: Look): Rows {
         model.behind.set(key, { row, isStored })
       }
     },
-    isAhead: ({ name }, key) => modelOf(name).behind.has(key),
+    /** This process folded a change of the row that is not in the table yet; the rune may not be, either. */
+    isAhead: ({ name }: ReadModel, key: string) => modelOf(name).behind.has(key),
     behind: () => behind,
-    write() {
+    /** Writes them, and how far the table is. They are in the table once these steps are committed. */
+    write(): readonly Step[] {
       const steps: Step[] = []
       for (const [name, model] of models) {
         for (const [key, { row, isStored }] of model.behind)
@@ -99,18 +87,13 @@ export function createRows(stored: Look): Rows {
 
 interface Model {
   readonly known: Map<string, Row | undefined>
-  readonly behind: Map<string, Behind>
-}
-
-interface Behind {
-  readonly row: Row | undefined
-  /** The table may have a row of that name, whatever is in it. */
-  readonly isStored: boolean
+  /** `isStored`: the table may have a row of that name, whatever is in it. */
+  readonly behind: Map<string, { readonly row: Row | undefined; readonly isStored: boolean }>
 }
 
 interface FoldingPorts {
   readonly reader: Reader
-  readonly rows: Rows
+  readonly rows: ReturnType<typeof createRows>
   readonly models: readonly ReadModel[]
   readonly commit: (decide: () => readonly Step[]) => void
 }
@@ -118,14 +101,9 @@ interface FoldingPorts {
 /** Brings the rows of the read models up to the last rune. */
 export function createFolding({ reader, rows, models, commit }: FoldingPorts) {
   async function rebuild(): Promise<number> {
-    const folding = startFold(models, () => undefined)
-    let count = 0
-    for await (const record of reader.inOrder()) {
-      foldRecord(folding, record)
-      count += 1
-    }
+    const { changes, count } = await foldAll(models, reader.inOrder())
     rows.clear()
-    rows.keep(folding.changes())
+    rows.keep(changes)
     commit(() => [
       step('eraseWords'),
       step('eraseRows'),

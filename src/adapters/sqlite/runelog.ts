@@ -7,7 +7,7 @@ import { archival, redaction } from '../../runelog/own-runes.ts'
 import type { Ports, Runelog, RunelogOptions } from '../../runelog/port.ts'
 import { type Prepared, prepareLong } from '../../runelog/prepare.ts'
 import { claimedBy, heldInLog, refoldSession } from '../../runelog/refold.ts'
-import { createSegments, type Stray } from '../../runelog/segment.ts'
+import { createSegments } from '../../runelog/segment.ts'
 import type { StoredRecord } from '../../runes/record.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { createErasures, doomedDamage, findStrays, readDoomed } from './companion-files.ts'
@@ -19,12 +19,6 @@ import { createFolding, createRows, trimCache } from './rows.ts'
 import { createSearch } from './search.ts'
 import { createWriter, prepareStatements, type Step, step } from './statements.ts'
 
-/** A runelog in one file. */
-export interface SqliteRunelog extends Runelog {
-  readonly announce: Lock['announce']
-  strays(): Promise<readonly Stray[]>
-}
-
 const look_ms = 1_000
 /** So many rows may be behind: to write them takes a few milliseconds, and as long to fold them again after a crash. */
 const rowsBehind = 500
@@ -35,11 +29,7 @@ interface Inscription extends Decided<readonly Rune[]> {
 }
 
 /** The default store: one file, one process, every acknowledged append synced. */
-export async function openSqliteRunelog(
-  path: string,
-  ports: Ports,
-  options: RunelogOptions = {},
-): Promise<SqliteRunelog> {
+export async function openSqliteRunelog(path: string, ports: Ports, options: RunelogOptions = {}) {
   let lock: Lock | undefined
   try {
     lock = takeLock(path)
@@ -50,7 +40,7 @@ export async function openSqliteRunelog(
   }
 }
 
-async function open(path: string, lock: Lock, ports: Ports, options: RunelogOptions): Promise<SqliteRunelog> {
+async function open(path: string, lock: Lock, ports: Ports, options: RunelogOptions) {
   const db = openDatabase(path)
   const statements = prepareStatements(db)
   const segments = createSegments(`${path}.segments`)
@@ -108,9 +98,17 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     }
   }, look_ms).unref()
 
-  const writeRows = () => {
+  /** The reader of runes, once the store is known to be sound. */
+  const runes = () => {
+    group.check()
+    return reader
+  }
+
+  /** The reader of rows, once every row is in the table. */
+  const table = () => {
     group.check()
     if (rows.behind() > 0) group.write(rows.write)
+    return reader
   }
 
   function placeOf(session_id: string): Place | undefined {
@@ -141,11 +139,11 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
   }
 
   /** Redacting and archiving read, work on files, and then write; one at a time, so that none undoes another's work. */
-  let turn: Promise<unknown> = Promise.resolve()
+  let last: Promise<unknown> = Promise.resolve()
   function alone<T>(work: () => Promise<T>): Promise<T> {
     group.check()
-    const done = turn.then(work)
-    turn = done.catch(() => undefined)
+    const done = last.then(work)
+    last = done.catch(() => undefined)
     return done
   }
 
@@ -155,9 +153,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
   // A process that was killed while it erased left this to do. What cannot be removed now is tried at the next start.
   await erasures.finish().catch(() => {})
 
-  const store: SqliteRunelog = {
-    announce: lock.announce,
-    strays: () => findStrays(path, reader),
+  const store: Runelog = {
     async append(batch) {
       group.check()
       const prepared = await prepareLong(batch, preparing)
@@ -165,10 +161,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
       if (prepared instanceof Fault) return prepared
       return group.submit(() => decide(prepared))
     },
-    async read(session_id, range) {
-      group.check()
-      return reader.read(session_id, range)
-    },
+    read: async (session_id, range) => runes().read(session_id, range),
     follow: (session_id, after, signal) =>
       follow({ read: store.read, bell, tail, check: group.check }, session_id, after, signal),
     async head(session_id) {
@@ -176,36 +169,21 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
       trimCache(places)
       return placeOf(session_id)?.head
     },
-    async sessionIds() {
-      group.check()
-      return reader.sessionIds()
-    },
+    sessionIds: async () => runes().sessionIds(),
+    records: (session_id, after) => runes().records(session_id, after),
     async row(model, key) {
       group.check()
       rows.trim()
       return rows.look(model, key)
     },
-    async rows(model, query) {
-      writeRows()
-      return reader.rows(model, query)
-    },
-    async tags(model) {
-      writeRows()
-      return reader.tags(model)
-    },
-    async count(model, tag, limit) {
-      writeRows()
-      return reader.count(model, tag, limit)
-    },
+    rows: async (model, query) => table().rows(model, query),
+    tags: async (model) => table().tags(model),
+    count: async (model, tag, limit) => table().count(model, tag, limit),
     async search(query) {
-      writeRows()
+      table()
       return search.find(query)
     },
     watch: bell.listen,
-    records(session_id, after) {
-      group.check()
-      return reader.records(session_id, after)
-    },
     redact: (session_id, event_id, reason, by = {}) =>
       alone(() =>
         group.hold(async (submit) => {
@@ -216,11 +194,9 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
           const { original, erased, batch, payload, blobs } = redaction(records, asked, by, preparing)
           const isCold = segment !== undefined && event_id <= segment.runes
           const written = isCold ? await segments.write(session_id, erased.slice(0, segment.runes)) : undefined
-          const erase: Step =
-            written === undefined
-              ? step('erasePayload', payload, session, event_id)
-              : step('changeSegment', written.segment, session)
-
+          const erase = written
+            ? step('changeSegment', written.segment, session)
+            : step('erasePayload', payload, session, event_id)
           const done = await submit(() => {
             const decided = decide(batch)
             if (decided instanceof Fault) return decided
@@ -250,15 +226,10 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
             if (grown) return { steps: [], session_id, answer: false }
             const decided = decide(prepared)
             if (decided instanceof Fault) return decided
-            const first = records[0]?.position ?? 0
-            const steps: Step[] = [
-              ...decided.steps,
-              step('addSegment', place.session, segment, records.length, first),
-              step('dropArchived', place.session, records.length),
-              // What is moved away must be in the rows: they are caught up from the table.
-              ...rows.write(),
-            ]
-            return { steps, session_id, answer: true }
+            const added = step('addSegment', place.session, segment, records.length, records[0]?.position ?? 0)
+            const dropped = step('dropArchived', place.session, records.length)
+            // What is moved away must be in the rows: they are caught up from the table.
+            return { steps: [...decided.steps, added, dropped, ...rows.write()], session_id, answer: true }
           })
           if (accepted(archived)) return
           await segments.remove(segment)
@@ -268,12 +239,12 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
 
     async close() {
       clearInterval(looking)
-      await turn
+      await last
       await group.drained()
       await search.close()
       if (db.isOpen) {
         try {
-          writeRows()
+          table()
         } catch {
           // The disk failed, then or now. No rune is missing, and rows are folded from them when the store opens.
         }
@@ -283,5 +254,5 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
       lock.release()
     },
   }
-  return store
+  return { ...store, announce: lock.announce, strays: () => findStrays(path, reader) }
 }

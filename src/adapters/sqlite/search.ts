@@ -2,20 +2,10 @@ import { Worker } from 'node:worker_threads'
 import type { FoundSession, WordQuery } from '../../runelog/words.ts'
 import type { Answered, Asked } from './search-thread.ts'
 
-interface Search {
-  find(query: WordQuery): Promise<readonly FoundSession[]>
-  close(): Promise<void>
-}
-
-interface Waiting {
-  readonly resolve: (found: readonly FoundSession[]) => void
-  readonly reject: (error: Error) => void
-}
-
 /** Looks words up in a thread, since a common word takes a tenth of a second. It starts with the first search. */
-export function createSearch(path: string): Search {
+export function createSearch(path: string) {
   let thread: Worker | undefined
-  const waiting: Waiting[] = []
+  const waiting: PromiseWithResolvers<readonly FoundSession[]>[] = []
 
   function fail(error: Error) {
     thread = undefined
@@ -29,7 +19,7 @@ export function createSearch(path: string): Search {
       const first = waiting.shift()
       if (waiting.length === 0) started.unref()
       if ('problem' in answer) first?.reject(new Error(answer.problem))
-      else first?.resolve(answer.found.map(([session_id, number]) => ({ session_id, number })))
+      else first?.resolve(answer.found)
     })
     started.on('error', fail)
     started.on('exit', () => {
@@ -39,16 +29,16 @@ export function createSearch(path: string): Search {
   }
 
   return {
-    find({ words, before = null, limit }) {
-      if (words.length === 0) return Promise.resolve([])
-      return new Promise((resolve, reject) => {
-        thread ??= start()
-        waiting.push({ resolve, reject })
-        thread.ref()
-        // Words are letters and digits, and quoted none is a part of the language.
-        const asked: Asked = { match: `${words.map((word) => `"${word}"`).join(' AND ')} *`, before, limit }
-        thread.postMessage(asked)
-      })
+    async find({ words, before, limit }: WordQuery): Promise<readonly FoundSession[]> {
+      if (words.length === 0) return []
+      thread ??= start()
+      const found = Promise.withResolvers<readonly FoundSession[]>()
+      waiting.push(found)
+      thread.ref()
+      // Words are letters and digits, and quoted none is a part of the language.
+      const asked: Asked = { match: `${words.map((word) => `"${word}"`).join(' AND ')} *`, before, limit }
+      thread.postMessage(asked)
+      return found.promise
     },
     async close() {
       const last = thread

@@ -33,22 +33,21 @@ export function step(name: Step['name'], ...values: Value[]): Step {
   return { name, values }
 }
 
+const columns = 'event_id, header, payload, salt, hash, position'
+
 const reading = {
   sessionKey: 'SELECT id FROM session WHERE session_id = ?',
   sessionIds: 'SELECT session_id FROM session ORDER BY id',
   lastSession: 'SELECT coalesce(max(id), 0) FROM session',
   lastRune: 'SELECT event_id, hash FROM rune WHERE session = ? ORDER BY event_id DESC LIMIT 1',
   hash: 'SELECT hash FROM rune WHERE session = ? AND event_id = ?',
-  forward:
-    'SELECT event_id, header, payload, salt, hash, position FROM rune WHERE session = ? AND event_id > ? AND event_id < ? ORDER BY event_id LIMIT ?',
-  backward:
-    'SELECT event_id, header, payload, salt, hash, position FROM rune WHERE session = ? AND event_id > ? AND event_id < ? ORDER BY event_id DESC LIMIT ?',
-  allRunes:
-    'SELECT event_id, header, payload, salt, hash, position FROM rune WHERE position > ? ORDER BY position LIMIT ?',
-  openedContracts: `SELECT session, event_id, header, payload, salt, hash FROM rune
+  forward: `SELECT ${columns} FROM rune WHERE session = ? AND event_id > ? AND event_id < ? ORDER BY event_id LIMIT ?`,
+  backward: `SELECT ${columns} FROM rune WHERE session = ? AND event_id > ? AND event_id < ?
+    ORDER BY event_id DESC LIMIT ?`,
+  allRunes: `SELECT ${columns} FROM rune WHERE position > ? ORDER BY position LIMIT ?`,
+  openedContracts: `SELECT session, event_id, header FROM rune
     WHERE instr(header, '"kind":"contract.opened"') > 0 AND payload ->> '$.idempotency_key' = ?`,
-  contract: `SELECT event_id, header, payload, salt, hash, position FROM rune
-    WHERE session = ? AND event_id >= ? AND instr(header, ?) > 0 ORDER BY event_id`,
+  contract: `SELECT ${columns} FROM rune WHERE session = ? AND event_id >= ? AND instr(header, ?) > 0 ORDER BY event_id`,
   row: 'SELECT tag, sort, value FROM model_row WHERE model = ? AND key = ?',
   // Goes from tag to tag in the index; a DISTINCT would go through every row.
   tags: `WITH RECURSIVE found (tag) AS (
