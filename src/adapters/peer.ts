@@ -10,34 +10,19 @@ interface Modules {
   readonly yaml: typeof import('yaml')
 }
 
-interface Peer {
-  readonly name: string
-  /** What to install, in the ranges of `package.json`. */
-  readonly install: string
-  readonly use: string
-}
-
 const postgres = { install: 'pg@^8.23.1 graphile-worker@^0.18.0', use: 'A PostgreSQL store' }
-const cedar = {
-  name: '@cedar-policy/cedar-wasm',
-  install: '@cedar-policy/cedar-wasm@^4.13.0',
-  use: 'The rule engine of plans and goals',
-}
-const mcp = {
-  name: '@modelcontextprotocol/client',
-  install: '@modelcontextprotocol/client@^2.4.0',
-  use: 'An MCP server in the config',
-}
+const cedar = { install: '@cedar-policy/cedar-wasm@^4.13.0', use: 'The rule engine of plans and goals' }
+const mcp = { install: '@modelcontextprotocol/client@^2.4.0', use: 'An MCP server in the config' }
 
-/** The package of each module, what to install, and what needs it. */
-export const peers: { readonly [M in keyof Modules]: Peer } = {
+/** The package of each module, what to install in the ranges of `package.json`, and what needs it. */
+export const peers = {
   pg: { name: 'pg', ...postgres },
   'graphile-worker': { name: 'graphile-worker', ...postgres },
-  '@cedar-policy/cedar-wasm/nodejs': cedar,
-  '@modelcontextprotocol/client': mcp,
-  '@modelcontextprotocol/client/stdio': mcp,
+  '@cedar-policy/cedar-wasm/nodejs': { name: '@cedar-policy/cedar-wasm', ...cedar },
+  '@modelcontextprotocol/client': { name: '@modelcontextprotocol/client', ...mcp },
+  '@modelcontextprotocol/client/stdio': { name: '@modelcontextprotocol/client', ...mcp },
   yaml: { name: 'yaml', install: 'yaml@^2.9.1', use: 'A file in YAML' },
-}
+} as const satisfies Record<keyof Modules, object>
 
 /**
  * Loads a module on first use; `package_missing` if it is not installed. A bundler must not see the name in `import()`:
@@ -49,16 +34,9 @@ export async function loadPeer<M extends keyof Modules>(name: M): Promise<Module
     return await import(/* @vite-ignore */ specifier)
   } catch (error) {
     const { name: named, install, use } = peers[name]
-    if (isMissing(error, named)) throw faults.package_missing({ package: named, install, use }, { cause: error })
-    throw error
+    const { code, message } = Object(error)
+    // A package that is there and misses a part of its own is broken, not missing.
+    const isMissing = code === 'ERR_MODULE_NOT_FOUND' && String(message).includes(`package '${named}'`)
+    throw isMissing ? faults.package_missing({ package: named, install, use }, { cause: error }) : error
   }
-}
-
-/** A package that is there and misses a part of its own is broken, not missing. */
-function isMissing(error: unknown, name: string): boolean {
-  return (
-    error instanceof Error &&
-    Object(error).code === 'ERR_MODULE_NOT_FOUND' &&
-    error.message.includes(`package '${name}'`)
-  )
 }

@@ -1,7 +1,7 @@
 import { aiSdkModel } from '../adapters/ai-sdk/ai-sdk-model.ts'
 import { hearCrashes } from '../adapters/host/crashes.ts'
 import { hostPorts } from '../adapters/host/ports.ts'
-import type { McpServers, Telling } from '../adapters/mcp/open-servers.ts'
+import type { McpPorts, McpServers } from '../adapters/mcp/open-servers.ts'
 import { pickTools } from '../adapters/mcp/pick-tools.ts'
 import type { McpServer, McpServerOptions } from '../adapters/mcp/server-config.ts'
 import { faults } from '../faults/catalogue.ts'
@@ -113,10 +113,10 @@ async function openStatewright(options: StatewrightOptions, assignment?: Assignm
 const noServers: McpServers = { tools: new Map(), connections: new Map(), close: async () => {} }
 
 /** The MCP client is an optional package: only a config with servers loads it. */
-async function openMcp(servers: Readonly<Record<string, McpServer>>, telling: Telling): Promise<McpServers> {
+async function openMcp(servers: Readonly<Record<string, McpServer>>, ports: McpPorts): Promise<McpServers> {
   if (Object.keys(servers).length === 0) return noServers
   const { openServers } = await import('../adapters/mcp/open-servers.ts')
-  return openServers(servers, telling)
+  return openServers(servers, ports)
 }
 
 /** Agents, store, runtime with plans and goals, start: in this order, so that a mistake leaves no file and no lock. */

@@ -30,17 +30,48 @@ export function aiSdkModel(given: ProviderModel, settings: ModelSettings = {}): 
   }
   const known = ['maxOutputTokens', 'temperature', 'providerOptions', 'warn']
   refuseUnknown({ what: 'model', name: 'aiSdkModel' }, settings, known)
+  const { maxOutputTokens, temperature, providerOptions } = settings
+  const callSettings = {
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(providerOptions !== undefined && { providerOptions }),
+  }
   // The packages of AI SDK providers declare each version of the interface apart; what is called here is in both.
   const model = given as unknown as StreamingModel
+  const id = `${model.provider}:${model.modelId}`
   const warn = onceEach(settings.warn)
+
+  async function* eventsOf(request: ModelRequest, abortSignal: AbortSignal): AsyncGenerator<ModelEvent, undefined> {
+    const names = wireNames(request.tools.map((tool) => tool.name))
+    const parts = createPartReader(id, names, warn)
+    try {
+      const prompt = toPrompt(request, names, id)
+      const { stream } = await model.doStream({ prompt, ...toolOptions(request, names), ...callSettings, abortSignal })
+      const reader = stream.getReader()
+      try {
+        while (!parts.isOver()) {
+          const { done, value } = await reader.read()
+          if (done) break
+          yield* parts.read(value)
+        }
+      } finally {
+        reader.cancel().catch(() => {})
+      }
+      if (!parts.isOver()) yield errorEvent('stream_truncated')
+    } catch (error) {
+      // That we left is known from our own signal, whatever the error says.
+      if (!abortSignal.aborted) yield classifyError(error, Date.now())
+    }
+  }
+
   return {
-    id: idOf(model),
+    id,
     problem: () => keyProblem(given),
     stream(request, signal) {
-      // Leaving the stream must end the request even while it says nothing, and a generator cannot be left while
-      // it waits: so leaving aborts it.
+      // Leaving the stream must end the request even while it is silent, and a generator cannot be left while it waits:
+      // so leaving aborts it.
       const left = new AbortController()
-      const events = listen({ model, request, settings, warn, signal: AbortSignal.any([signal, left.signal]) })
+      const events = eventsOf(request, AbortSignal.any([signal, left.signal]))
       return {
         [Symbol.asyncIterator]: () => ({
           next: () => events.next(),
@@ -55,56 +86,15 @@ export function aiSdkModel(given: ProviderModel, settings: ModelSettings = {}): 
   }
 }
 
-interface Asked {
-  readonly model: StreamingModel
-  readonly request: ModelRequest
-  readonly settings: ModelSettings
-  readonly warn: (message: string) => void
-  readonly signal: AbortSignal
-}
-
-async function* listen(asked: Asked): AsyncGenerator<ModelEvent, undefined> {
-  const { model, request, warn, signal } = asked
-  const names = wireNames(request.tools.map((tool) => tool.name))
-  const parts = createPartReader(idOf(model), names, warn)
-  try {
-    const { stream } = await model.doStream(callOptions(asked, names))
-    const reader = stream.getReader()
-    try {
-      while (!parts.isOver()) {
-        const { done, value } = await reader.read()
-        if (done) break
-        yield* parts.read(value)
-      }
-    } finally {
-      reader.cancel().catch(() => {})
-    }
-    if (!parts.isOver()) yield errorEvent('stream_truncated')
-  } catch (error) {
-    // That we left is known from our own signal, whatever the error says.
-    if (!signal.aborted) yield classifyError(error, Date.now())
-  }
-}
-
-function callOptions({ model, request, settings, signal: abortSignal }: Asked, names: WireNames): CallOptions {
-  const { maxOutputTokens, temperature, providerOptions } = settings
+function toolOptions(request: ModelRequest, names: WireNames): Pick<CallOptions, 'tools' | 'toolChoice'> {
   const tools = request.tools.map(({ name, description, input_schema }) => ({
     type: 'function' as const,
     name: names.toWire(name),
     description,
     inputSchema: plainSchema(input_schema),
   }))
-  return {
-    prompt: toPrompt(request, names, idOf(model)),
-    ...(tools.length > 0 && { tools, toolChoice: { type: 'auto' } }),
-    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-    ...(temperature !== undefined && { temperature }),
-    ...(providerOptions !== undefined && { providerOptions }),
-    abortSignal,
-  }
+  return tools.length > 0 ? { tools, toolChoice: { type: 'auto' } } : {}
 }
-
-const idOf = ({ provider, modelId }: StreamingModel) => `${provider}:${modelId}`
 
 function onceEach(warn: (message: string) => void = () => {}): (message: string) => void {
   const warned = new Set<string>()

@@ -45,7 +45,7 @@ const rules: readonly Rule[] = [
   },
 ]
 
-/** What to record about an error that a model threw or sent. It tells a person what happened and never contains a key. */
+/** What to record about an error that a model threw or sent. It is written for a person and never contains a key. */
 export function classifyError(thrown: unknown, now: number): ErrorEvent {
   const evidence = evidenceIn(thrown)
   const type = rules.find((rule) => fits(rule, evidence))?.type ?? 'provider_error'
@@ -76,13 +76,10 @@ function detail(type: ErrorTypeName, { status, message, words }: Evidence): stri
   return [status === undefined ? '' : `HTTP ${status}.`, shown].filter((part) => part !== '').join(' ')
 }
 
-interface ErrorType {
-  readonly says: string
-  /** The same request may well succeed a little later. Nothing of the broken answer was acted upon. */
-  readonly retryable: boolean
-}
-
-/** The `error_type`s of `turn.error` that providers cause. They are public: add rows, never rename one. */
+/**
+ * The `error_type`s of `turn.error` that providers cause. They are public: add rows, never rename one. `retryable`: the
+ * same request may well succeed a little later. Nothing of the broken answer was acted upon.
+ */
 // biome-ignore format: tables are audited by eye, so their columns line up
 export const errorTypes = {
   stream_truncated: { retryable: true,  says: 'The stream ended before the answer was complete.' },
@@ -96,25 +93,19 @@ export const errorTypes = {
   context_too_long: { retryable: false, says: 'The dialogue is longer than the model can read.' },
   content_refused:  { retryable: false, says: 'The provider refused to work with this content.' },
   answer_too_long:  { retryable: false, says: 'The answer reached its limit in the middle of a call; none of its calls was made. Allow more with maxOutputTokens.' },
-} as const satisfies Record<string, ErrorType>
+} as const
 
 type ErrorTypeName = keyof typeof errorTypes
 
-/** What an error says about itself, wherever in it that stands. */
-interface Evidence {
-  readonly status: number | undefined
-  /** Names, codes and types of the error and of what caused it, in lower case. */
-  readonly words: ReadonlySet<string>
-  readonly message: string
-  readonly headers: unknown
-}
+type Evidence = ReturnType<typeof evidenceIn>
 
 const deepest = 5
 const wordFields = ['name', 'code', 'type', 'status', 'reason'] as const
 const innerFields = ['error', 'data', 'response', 'cause', 'errors'] as const
 
 /** Reads an error wherever providers and packages put what it is. Never throws; gives up after a few levels. */
-function evidenceIn(thrown: unknown): Evidence {
+function evidenceIn(thrown: unknown) {
+  /** Names, codes and types of the error and of what caused it, in lower case. */
   const words = new Set<string>()
   const messages: string[] = []
   const statuses: number[] = []
@@ -141,8 +132,7 @@ function evidenceIn(thrown: unknown): Evidence {
   } catch {
     // A getter that throws tells us nothing.
   }
-  const [status] = statuses
-  return { status, words, message: messages[0] ?? '', headers }
+  return { status: statuses[0], words, message: messages[0] ?? '', headers }
 }
 
 const isStatus = (value: unknown) =>

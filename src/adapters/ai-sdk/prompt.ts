@@ -14,7 +14,7 @@ export function toPrompt(
 ): PromptMessage[] {
   const outcomes = new Map<string, ConsequenceView>()
   for (const message of messages) if (message.role === 'tool') outcomes.set(message.call_id, message.consequence)
-  // Before the message that is answered, and not at the end: a model answers what it was told last.
+  // Before the message that is answered, and not at the end: a model answers the last message.
   const asked = messages.findLastIndex((message) => message.role === 'user')
   return [
     // Only what the developer wrote. Memories hold text of tools, which must not speak with the voice of the system.
@@ -32,14 +32,14 @@ function remembered(memories: readonly string[]): PromptMessage[] {
   return [{ role: 'user', content: [{ type: 'text', text: lines.join('\n') }] }]
 }
 
-interface Telling {
+interface Rendering {
   readonly outcomes: ReadonlyMap<string, ConsequenceView>
   readonly names: WireNames
   readonly model: string
 }
 
 /** Each call has one outcome, right behind the answer that made it: providers refuse anything else. */
-function promptOf(message: Message, next: Message | undefined, { outcomes, names, model }: Telling): PromptMessage[] {
+function promptOf(message: Message, next: Message | undefined, { outcomes, names, model }: Rendering): PromptMessage[] {
   switch (message.role) {
     case 'user':
       return [{ role: 'user', content: [{ type: 'text', text: userText(message.content) }] }]
@@ -66,7 +66,7 @@ function userText(content: Json): string {
   return text.trim() === '' ? '(an empty message)' : text
 }
 
-/** Arguments that were no object are told as what they were, inside of one: providers take nothing else. */
+/** Arguments that were no object are wrapped in one: providers take nothing else. */
 function callPart({ call_id, name, arguments: args }: ModelCall, names: WireNames): CallPart {
   const isObject = typeof args === 'object' && args !== null && !Array.isArray(args)
   const input = isObject ? args : { not_an_object: args }

@@ -3,20 +3,13 @@ import type { ProviderModel } from '../../runtime/model.ts'
 
 /** What `LanguageModelV3` and `V4` have in common, as far as it is used. The stream carries values of unknown shape. */
 export interface StreamingModel extends Omit<ProviderModel, 'doStream'> {
-  doStream(options: CallOptions): PromiseLike<{ readonly stream: PartStream }>
-}
-
-interface PartStream {
-  getReader(): {
-    read(): Promise<{ readonly done: boolean; readonly value?: unknown }>
-    cancel(reason?: unknown): Promise<void>
-  }
+  doStream(options: CallOptions): PromiseLike<{ readonly stream: ReadableStream<unknown> }>
 }
 
 /** What the provider gets for one call. */
 export interface CallOptions {
   readonly prompt: readonly PromptMessage[]
-  readonly tools?: readonly FunctionTool[]
+  readonly tools?: readonly { type: 'function'; name: string; description: string; inputSchema: Json }[]
   readonly toolChoice?: { readonly type: 'auto' }
   readonly maxOutputTokens?: number
   readonly temperature?: number
@@ -27,13 +20,6 @@ export interface CallOptions {
 /** Options for one provider, by its name. */
 export type ProviderOptions = Readonly<Record<string, { readonly [option: string]: Json }>>
 
-interface FunctionTool {
-  readonly type: 'function'
-  readonly name: string
-  readonly description: string
-  readonly inputSchema: Json
-}
-
 /** A message in the provider's form. */
 export type PromptMessage =
   | { readonly role: 'system'; readonly content: string }
@@ -41,7 +27,6 @@ export type PromptMessage =
   | { readonly role: 'assistant'; readonly content: readonly AnswerPart[] }
   | { readonly role: 'tool'; readonly content: readonly ResultPart[] }
 
-/** Text or reasoning in a message. */
 interface TextPart<T extends 'text' | 'reasoning' = 'text'> {
   readonly type: T
   readonly text: string
@@ -73,14 +58,10 @@ const longest = 64
 const unfit = /[^a-zA-Z0-9_-]/g
 
 /** Maps tool names to names that providers accept, and back. */
-export interface WireNames {
-  toWire(name: string): string
-  /** The tool that a model means. A name that we never told it stays as it is. */
-  fromWire(name: string): string
-}
+export type WireNames = ReturnType<typeof wireNames>
 
 /** Names that every provider accepts. They follow from the list alone; a name that fits is kept. */
-export function wireNames(names: readonly string[]): WireNames {
+export function wireNames(names: readonly string[]) {
   const isFit = (name: string) => name !== '' && name.length <= longest && name.replace(unfit, '_') === name
   const wires = new Map<string, string>()
   const taken = new Map<string, string>()
@@ -92,8 +73,9 @@ export function wireNames(names: readonly string[]): WireNames {
   for (const name of names) if (!wires.has(name)) give(name, free(name, taken))
 
   return {
-    toWire: (name) => wires.get(name) ?? plain(name),
-    fromWire: (wire) => taken.get(wire) ?? wire,
+    toWire: (name: string) => wires.get(name) ?? plain(name),
+    /** The tool that a model means. A name that is not in the list stays as it is. */
+    fromWire: (wire: string) => taken.get(wire) ?? wire,
   }
 }
 

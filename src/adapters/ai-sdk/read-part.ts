@@ -19,7 +19,7 @@ export function createPartReader(model: string, names: WireNames, warn: (message
 
   function* read(value: unknown): Iterable<ModelEvent> {
     const part: Part = Object(value)
-    if (part.providerExecuted !== true) keeper.hear(part)
+    if (part.providerExecuted !== true) keeper.take(part)
     switch (part.type) {
       case 'text-delta':
         yield { type: 'delta', channel: 'text', text: textOf(part.delta) }
@@ -125,7 +125,7 @@ function createStateKeeper(model: string) {
   const parts: KeptPart[] = []
   const open = new Map<string, Extract<KeptPart, { text: string }>>()
 
-  function hear(part: Readonly<Record<string, unknown>>) {
+  function take(part: Part) {
     const [, type, event] = /^(reasoning|text)-(start|delta|end)$/.exec(String(part.type)) ?? []
     if (type === 'reasoning' || type === 'text') {
       const id = `${type} ${part.id}`
@@ -146,7 +146,7 @@ function createStateKeeper(model: string) {
     )
     return kept.some(isWish) ? recordable({ model, parts: kept }) : undefined
   }
-  return { hear, state }
+  return { take, state }
 }
 
 /** What cannot be recorded, such as half a character, is not worth an answer. */
@@ -161,7 +161,7 @@ function recordable(state: Json): Json | undefined {
 const isWish = ({ options }: KeptPart) => Object.keys(options).length > 0
 
 /** Leaves out references to what the provider keeps: it may be gone by the time a person has answered. */
-function optionsOf({ providerMetadata }: Readonly<Record<string, unknown>>): ProviderOptions {
+function optionsOf({ providerMetadata }: Part): ProviderOptions {
   const options: Record<string, Record<string, Json>> = {}
   for (const [provider, values] of Object.entries(Object(providerMetadata)))
     for (const [name, value] of Object.entries(Object(values)))
@@ -170,9 +170,7 @@ function optionsOf({ providerMetadata }: Readonly<Record<string, unknown>>): Pro
   return options
 }
 
-/**
- * An answer as this model gave it, with the recorded calls. Undefined if another model gave it or a part is missing.
- */
+/** An answer as this model gave it, with the recorded calls. Undefined if another model gave it or a part is missing. */
 export function asGiven(
   state: Json | undefined,
   model: string,

@@ -21,20 +21,14 @@ async function write(folder: string, files: FrozenFiles): Promise<void> {
 }
 
 /** Whether the path is a folder; false if it does not exist. */
-export function isFolder(path: string): Promise<boolean> {
-  const found = stat(path).then((at) => at.isDirectory())
-  return found.catch(() => false)
-}
-
-interface PlanFolder {
-  readonly files: FrozenFiles
-  /** What is there and no coordination leaves behind: folders, links, bytes that are no text. */
-  readonly strange: readonly string[]
+export async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() ?? false
 }
 
 /** Reads the files of a plan folder. Refused if it cannot be read. */
-export async function readPlan(folder: string): Promise<PlanFolder> {
+export async function readPlan(folder: string) {
   const files: Record<string, string> = {}
+  /** What is there and no coordination leaves behind: folders, links, bytes that are no text. */
   const strange: string[] = []
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: Error) => {
     throw faults.file_unusable({ file: folder, problem: error.message })

@@ -1,8 +1,8 @@
 import {
-  createHash,
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
+  hash,
   type KeyObject,
   randomBytes,
   randomUUID,
@@ -75,8 +75,9 @@ export function forgetToken(path: string): void {
 
 /** Why the token in this file cannot be used; undefined if it can, or if there is no such file. */
 export function tokenFault(path: string): Fault | undefined {
+  if (!existsSync(path)) return undefined
   try {
-    if (existsSync(path)) tokenIn(path)
+    tokenIn(path)
     return undefined
   } catch (error) {
     const refused = fileRefused(path, error)
@@ -91,21 +92,22 @@ function tokenIn(path: string): string {
   return token
 }
 
-interface NewKey {
-  readonly pem: string
-  readonly public_key: string
-}
-
 /** A key that no file holds yet. */
-export function newKey(): NewKey {
+export function newKey() {
   const { privateKey } = generateKeyPairSync('ed25519')
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
   return { pem, public_key: signerOf(privateKey).public_key }
 }
 
 /** The key in this file, which only its owner may read; a new one where there is none. */
-export function openSigner(path: string, make: () => NewKey = newKey): Signer {
-  const pem = openPem(path, make)
+export function openSigner(path: string, make: () => { readonly pem: string } = newKey): Signer {
+  let pem: string
+  try {
+    if (!existsSync(path)) writeSecret(path, make().pem)
+    pem = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw fileRefused(path, error)
+  }
   try {
     return signerOf(createPrivateKey(pem))
   } catch (error) {
@@ -117,15 +119,6 @@ export function openSigner(path: string, make: () => NewKey = newKey): Signer {
 /** The public half of the key in this file; undefined if there is no such file. */
 export function publicKeyIn(path: string): string | undefined {
   return existsSync(path) ? openSigner(path).public_key : undefined
-}
-
-function openPem(path: string, make: () => NewKey): string {
-  try {
-    if (!existsSync(path)) writeSecret(path, make().pem)
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    throw fileRefused(path, error)
-  }
 }
 
 /** A key that ends with this process, for a store that does, too. */
@@ -176,8 +169,4 @@ function onlyEd25519(key: KeyObject): KeyObject {
   return key
 }
 
-function keyId(key: KeyObject): string {
-  return createHash('sha256')
-    .update(key.export({ type: 'spki', format: 'der' }))
-    .digest('hex')
-}
+const keyId = (key: KeyObject) => hash('sha256', key.export({ type: 'spki', format: 'der' }))

@@ -9,27 +9,21 @@ import { elicit } from './elicitation.ts'
 import { failureOf, marked, messageOf } from './failure.ts'
 import { Client, ProtocolError, StdioClientTransport, StreamableHTTPClientTransport } from './sdk.ts'
 import type { McpServer } from './server-config.ts'
-import { boundedFetch, boundMessages, hearLostAnswers, type Mark } from './transport.ts'
+import { boundedFetch, boundMessages, type Mark, watchLostAnswers } from './transport.ts'
 
 /** Our own timeout decides, by our own clock; the library's must not come first. */
 const never_ms = 2 ** 31 - 1
 
 /** A connection to one MCP server. */
-export interface Connection {
-  list(): Promise<readonly Listed[]>
-  /** Sends one call, once. It is refused unless the server still offers the tool exactly as it was listed. */
-  call(listed: Listed, args: Json, context: ToolContext): Promise<CallToolResult>
-  pid(): number | null
-  close(): Promise<void>
-}
+export type Connection = ReturnType<typeof connectionTo>
 
 interface Live {
   readonly client: Client
   calls: number
   isRetired: boolean
   tools: Promise<readonly Listed[]> | undefined
-  /** Says when the answer to a call will not come any more. A local server that dies is heard of otherwise. */
-  hearLost(mark: Mark, lost: () => void): void
+  /** Calls back when a call gets no answer any more. When a local server dies, the client itself fails the call. */
+  onLost(mark: Mark, lost: () => void): void
 }
 
 interface ConnectionPorts {
@@ -41,7 +35,7 @@ interface ConnectionPorts {
  * One server, connected on demand, and again after it died. A call is never sent twice. `warn` gets trouble between
  * calls.
  */
-export function connectionTo(name: string, server: McpServer, { warn, version }: ConnectionPorts): Connection {
+export function connectionTo(name: string, server: McpServer, { warn, version }: ConnectionPorts) {
   let current: Promise<Live> | undefined
   let isClosed = false
   let started: number | null = null
@@ -49,14 +43,13 @@ export function connectionTo(name: string, server: McpServer, { warn, version }:
 
   function live(): Promise<Live> {
     if (isClosed) return Promise.reject(marked(`${name} is closed.`, 'unavailable'))
-    const mine = current ?? connect(() => forget(mine))
+    const forget = () => {
+      if (current === mine) current = undefined
+    }
+    const mine = current ?? connect(forget)
     current = mine
-    mine.catch(() => forget(mine))
+    mine.catch(forget)
     return mine
-  }
-
-  function forget(what: Promise<Live>) {
-    if (current === what) current = undefined
   }
 
   /** Nothing new is sent through it; what is under way may still end well. */
@@ -79,8 +72,8 @@ export function connectionTo(name: string, server: McpServer, { warn, version }:
       },
     )
     const transport = transportTo(server)
-    const complaints = hearComplaints('stderr' in transport ? transport.stderr : null)
-    const made: Live = { client, calls: 0, isRetired: false, tools: undefined, hearLost: () => {} }
+    const complaints = readComplaints('stderr' in transport ? transport.stderr : null)
+    const made: Live = { client, calls: 0, isRetired: false, tools: undefined, onLost: () => {} }
     client.onclose = onClose
     client.onerror = (error) => warn(messageOf(error))
     client.setNotificationHandler('notifications/tools/list_changed', () => {
@@ -95,7 +88,7 @@ export function connectionTo(name: string, server: McpServer, { warn, version }:
       throw marked(`${name} could not be reached: ${messageOf(error)}${complaint}`, 'unavailable')
     }
     boundMessages(transport, warn)
-    if (transport instanceof StreamableHTTPClientTransport) made.hearLost = hearLostAnswers(transport)
+    if (transport instanceof StreamableHTTPClientTransport) made.onLost = watchLostAnswers(transport)
     started = 'pid' in transport ? transport.pid : null
     return made
   }
@@ -112,7 +105,8 @@ export function connectionTo(name: string, server: McpServer, { warn, version }:
 
   return {
     list: async () => toolsOf(await live()),
-    async call(listed, args, context) {
+    /** Sends one call, once. It is refused unless the server still offers the tool exactly as it was listed. */
+    async call(listed: Listed, args: Json, context: ToolContext): Promise<CallToolResult> {
       const made = await live()
       const now = (await toolsOf(made)).find((tool) => tool.name === listed.name)
       const tool = printableName(listed.name)
@@ -124,7 +118,7 @@ export function connectionTo(name: string, server: McpServer, { warn, version }:
       made.calls++
       const lost = Promise.withResolvers<never>()
       const mark = () => {}
-      made.hearLost(mark, () => lost.reject(new Error('its answer broke off')))
+      made.onLost(mark, () => lost.reject(new Error('its answer broke off')))
       try {
         const answer = made.client.callTool(
           { name: listed.name, arguments: args as Record<string, unknown> },
@@ -172,7 +166,7 @@ function transportTo(server: McpServer) {
   return new StdioClientTransport({ command, args, env, stderr: 'pipe', ...(cwd !== undefined && { cwd }) })
 }
 
-/** So many tools a server may have: a model is told of each of them with every request. */
+/** So many tools a server may have: each of them is sent to the model with every request. */
 const mostTools = 500
 
 /** Copies of what the server listed, each within `jsonLimits.schema`. */
@@ -197,15 +191,15 @@ function definitionOf({ name, description, inputSchema, annotations }: Listed): 
 const most = 2_000
 
 /** The end of what a server writes to stderr. It is always read: a server whose stderr is not read blocks. */
-function hearComplaints(stderr: Stream | null): () => string {
-  let heard = ''
+function readComplaints(stderr: Stream | null): () => string {
+  let end = ''
   stderr?.on('data', (piece: Buffer) => {
-    const all = `${heard}${piece}`
+    const all = `${end}${piece}`
     // Only whole lines are kept: half a secret would not be found.
-    heard = all.length <= most ? all : all.slice(all.indexOf('\n', all.length - most) + 1 || all.length)
+    end = all.length <= most ? all : all.slice(all.indexOf('\n', all.length - most) + 1 || all.length)
   })
   return () => {
-    const lines = heard.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]))
-    return lines.slice(-3).join(' ')
+    const lines = end.split('\n').map((line) => line.trim())
+    return lines.filter(Boolean).slice(-3).join(' ')
   }
 }

@@ -13,25 +13,17 @@ import { marked, messageOf } from './failure.ts'
 import type { McpServer } from './server-config.ts'
 
 /** All connected MCP servers. */
-export interface McpServers {
-  /** The tools of each server, by its name in the config. */
-  readonly tools: ReadonlyMap<string, readonly Tool[]>
-  readonly connections: ReadonlyMap<string, Connection>
-  close(): Promise<void>
-}
+export type McpServers = Awaited<ReturnType<typeof openServers>>
 
-/** How people hear of trouble. What a server says may hold the secrets it was given. */
-export interface Telling {
+/** How trouble is reported. `clean` removes the secrets that a server was given from what it writes. */
+export interface McpPorts {
   readonly warn: (message: string, details: object) => void
   readonly clean: (text: string) => string
   readonly version: string
 }
 
 /** Starts or reaches every server of the config and lists its tools. One that cannot be used refuses the whole start. */
-export async function openServers(
-  servers: Readonly<Record<string, McpServer>>,
-  { warn, clean, version }: Telling,
-): Promise<McpServers> {
+export async function openServers(servers: Readonly<Record<string, McpServer>>, { warn, clean, version }: McpPorts) {
   const warnOf = (name: string) => (problem: string) => warn('an MCP server has trouble', { server: name, problem })
   const connections = new Map(
     Object.entries(servers).map(
@@ -53,14 +45,16 @@ export async function openServers(
         return [name, await toolsOf(name, server, { connection, warn: warnOf(name) }).catch(cleaned)] as const
       }),
     )
-    return { tools: new Map(listed), connections, close }
+    /** The tools of each server, by its name in the config. */
+    const tools: ReadonlyMap<string, readonly Tool[]> = new Map(listed)
+    return { tools, connections, close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-async function toolsOf(name: string, server: McpServer, ports: Parameters<typeof mcpTool>[3]) {
+async function toolsOf(name: string, server: McpServer, ports: Ports) {
   const listed = await ports.connection.list().catch((error) => {
     throw faults.server_unusable({ server: name, problem: messageOf(error) })
   })
@@ -78,13 +72,13 @@ interface Ports {
   readonly warn: (problem: string) => void
 }
 
-/** A tool of a server as one of ours. Models are told the server's own schema, word for word. */
+/** A tool of a server as one of ours. Models get the server's own schema, word for word. */
 export function mcpTool(server_name: string, server: McpServer, listed: Listed, { connection, warn }: Ports): Tool {
   const properties = propertiesOf(server, listed)
   const { $schema, ...inputSchema } = listed.inputSchema as Record<string, Json>
   return tool({
     ...properties,
-    name: nameOf(server_name, listed.name),
+    name: `${server_name}.${listed.name.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}`,
     description: descriptionOf(server_name, server, listed.description ?? ''),
     input: shapeOf(listed.inputSchema, (problem) => warn(`${printableName(listed.name)}: ${problem}`)),
     inputSchema,
@@ -99,16 +93,12 @@ export function mcpTool(server_name: string, server: McpServer, listed: Listed, 
 
 const longestDescription = 4_000
 
-/** The words of a server that is not trusted are quoted: a provider shows them to its model beside our instructions. */
+/** The words of a server that is not trusted are quoted: a provider shows them to its model with our instructions. */
 function descriptionOf(server_name: string, { trusted }: McpServer, given: string): string {
   const words = given.slice(0, longestDescription).toWellFormed()
   return trusted || words === ''
     ? words
     : `The MCP server ${server_name} describes it in its own words: ${quoted(words)}`
-}
-
-function nameOf(server_name: string, tool_name: string): string {
-  return `${server_name}.${tool_name.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}`
 }
 
 /** A schema that cannot be checked here is left to the server, with a warning. */
@@ -154,7 +144,7 @@ function readResult({ content, structuredContent, isError }: CallToolResult): Js
   if (isError === true) throw marked(textOf(content) || 'It failed.', 'tool')
   if (structuredContent !== undefined) return structuredContent as Json
   const isText = content.every((block) => block.type === 'text')
-  // The blocks came as JSON over the wire; the client's types do not say so.
+  // The blocks were JSON on the wire, which the client's types do not state.
   return isText ? textOf(content) : (content as unknown as Json)
 }
 

@@ -57,16 +57,16 @@ const mostBlocks = 1_000
 
 /** Bounds what a server sends before the library sees it: a deep schema would exhaust the library's stack. */
 export function boundMessages(transport: Transport, warn: (problem: string) => void): void {
-  const hear = transport.onmessage
+  const pass = transport.onmessage
   transport.onmessage = (message, extra) => {
     if ('result' in message && Array.isArray(message.result.content))
       message.result.content = message.result.content.slice(0, mostBlocks)
     const unfit =
       'result' in message && Array.isArray(message.result.tools) ? unfitTool(message.result.tools) : undefined
     if (unfit !== undefined && 'result' in message)
-      return hear?.({ jsonrpc: '2.0', id: message.id, error: { code: -32603, message: unfit } }, extra)
+      return pass?.({ jsonrpc: '2.0', id: message.id, error: { code: -32603, message: unfit } }, extra)
     const read = 'method' in message ? boundedJson(message.params ?? {}, jsonLimits.arguments) : { value: null }
-    if ('value' in read) return hear?.(message, extra)
+    if ('value' in read) return pass?.(message, extra)
     warn(`a message was refused: ${read.problem}`)
     if (!('id' in message) || message.id === undefined) return undefined
     const error = { code: -32602, message: `The parameters are refused: ${read.problem}` }
@@ -96,7 +96,7 @@ export type Mark = () => void
  * Over HTTP each answer has its own stream, and the library waits for ever if that ends without one. `lost` is called
  * then.
  */
-export function hearLostAnswers(transport: StreamableHTTPClientTransport) {
+export function watchLostAnswers(transport: StreamableHTTPClientTransport) {
   const awaited = new Set<unknown>()
   const calls = new WeakMap<Mark, () => void>()
 
@@ -111,10 +111,10 @@ export function hearLostAnswers(transport: StreamableHTTPClientTransport) {
     return send(message, { ...options, onRequestStreamEnd })
   }) as Send
 
-  const hear = transport.onmessage
+  const pass = transport.onmessage
   transport.onmessage = (message) => {
     if (!('method' in message)) awaited.delete(message.id)
-    hear?.(message)
+    pass?.(message)
   }
 
   return (mark: Mark, lost: () => void) => void calls.set(mark, lost)

@@ -2,21 +2,19 @@ import { readdirSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { streamSafe } from '../../runelog/normal-form.ts'
 
-/** A path that is ours, with everything beside it that is named after it: `x.db` covers `x.db-wal` and `x.db.key`. */
+/** A path that is ours, with everything next to it that is named after it: `x.db` covers `x.db-wal` and `x.db.key`. */
 interface Claim {
   readonly folder: string
   readonly name: string
+  count: number
 }
 
-const claims = new Map<string, { readonly claim: Claim; count: number }>()
+const claims = new Map<string, Claim>()
 
 /** Declares a file or folder as this program's: workspace tools refuse it, also before it exists. Call to release. */
 export function claimOwnFile(path: string): () => void {
   const whole = resolve(path)
-  const held = claims.get(whole) ?? {
-    claim: { folder: realOr(dirname(whole)), name: folded(basename(whole)) },
-    count: 0,
-  }
+  const held = claims.get(whole) ?? { folder: realOr(dirname(whole)), name: folded(basename(whole)), count: 0 }
   held.count += 1
   claims.set(whole, held)
   let isHeld = true
@@ -28,25 +26,22 @@ export function claimOwnFile(path: string): () => void {
   }
 }
 
-/** Whether a real path is ours or lies in a folder that is: by name, and by device and inode. */
+/** Whether a real path is ours or lies in a folder that is, by its name or by its inode. */
 export function isOwnFile(real: string): boolean {
   if (claims.size === 0) return false
   const existing = ownFiles().flatMap((path) => statOr(path) ?? [])
   for (let at = real; ; at = dirname(at)) {
     const stat = statOr(at)
-    if (isNamedAsOurs(at)) return true
-    if (stat !== undefined && existing.some((one) => isSame(one, stat))) return true
+    if (isNamedAsOurs(at) || existing.some((one) => isSame(one, stat))) return true
     if (dirname(at) === at) return false
   }
 }
 
 /** Every file and folder that is ours and is there. */
 export function ownFiles(): readonly string[] {
-  const found = [...claims.values()].flatMap(({ claim: { folder, name } }) => {
+  const found = [...claims.values()].flatMap(({ folder, name }) => {
     try {
-      return readdirSync(folder)
-        .filter((entry) => isNamedAfter(folded(entry), name))
-        .map((entry) => join(folder, entry))
+      return readdirSync(folder).flatMap((entry) => (isNamedAfter(folded(entry), name) ? [join(folder, entry)] : []))
     } catch {
       return []
     }
@@ -56,14 +51,10 @@ export function ownFiles(): readonly string[] {
 
 function isNamedAsOurs(path: string): boolean {
   const name = folded(basename(path))
-  const near = [...claims.values()].filter(({ claim }) => isNamedAfter(name, claim.name))
+  const near = [...claims.values()].filter((claim) => isNamedAfter(name, claim.name))
   if (near.length === 0) return false
   const folder = statOr(dirname(path))
-  return near.some(({ claim }) => {
-    if (claim.folder === dirname(path)) return true
-    const claimed = statOr(claim.folder)
-    return folder !== undefined && claimed !== undefined && isSame(folder, claimed)
-  })
+  return near.some((claim) => claim.folder === dirname(path) || isSame(folder, statOr(claim.folder)))
 }
 
 const isNamedAfter = (name: string, own: string) =>
@@ -72,7 +63,9 @@ const isNamedAfter = (name: string, own: string) =>
 /** File systems differ in what they take for the same name; the widest reading is used. */
 const folded = (name: string) => streamSafe(name, (part) => part.normalize('NFKC')).toLowerCase()
 
-const isSame = (a: Stats, b: Stats) => a.dev === b.dev && a.ino === b.ino
+/** By device and inode. What is not there is the same as nothing. */
+const isSame = (a: Stats | undefined, b: Stats | undefined) =>
+  a !== undefined && b !== undefined && a.dev === b.dev && a.ino === b.ino
 
 /** Undefined if the path leads to nothing that could be opened by it. */
 function statOr(path: string): Stats | undefined {

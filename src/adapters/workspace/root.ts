@@ -37,20 +37,13 @@ const folderFlags = O_RDONLY | O_DIRECTORY
 const through = (folder: FileHandle, name: string) => `/proc/self/fd/${folder.fd}/${name}`
 
 /** The folder that the tools cannot leave. */
-export interface Root {
-  readonly path: string
-  contains(real: string): boolean
-  /** Opens a file for reading, or creates or replaces it for writing. The caller closes it. */
-  open(given: string, purpose: 'read' | 'write'): Promise<FileHandle>
-  /** The real path of something that is there, is inside, and is not ours. */
-  find(given: string): Promise<string>
-}
+export type Root = ReturnType<typeof openRoot>
 
 /**
  * A folder that cannot be left. A path is judged by its text, by where it leads, and by what was opened: a folder that
  * is swapped for a link in between is refused before a byte is read.
  */
-export function openRoot(folder: string, owner?: Owner): Root {
+export function openRoot(folder: string, owner?: Owner) {
   const path = realpathSync(folder)
 
   function within(given: string): string {
@@ -67,16 +60,33 @@ export function openRoot(folder: string, owner?: Owner): Root {
     return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
   }
 
+  /** The real path of something that is there, is inside, and is not ours. */
   async function find(given: string): Promise<string> {
     const real = await realpath(within(given))
+    refuseOutside(real, given)
+    return real
+  }
+
+  function refuseOutside(real: string, given: string) {
     if (!isInside(real)) throw breach(`${given} leads out of the workspace.`)
     refuseOwn(real, given)
-    return real
   }
 
   /** The store, its key and its token are none of an agent's business, even where they lie in its folder. */
   function refuseOwn(real: string, given: string) {
     if (isOwnFile(real)) throw breach(`${given} belongs to the store of this program, which no tool may touch.`)
+  }
+
+  const chown = async (file: FileHandle) => owner && file.chown(owner.uid, owner.gid)
+
+  /** Runs a check of an open file, and closes the file if it fails. */
+  async function orClose(file: FileHandle, check: () => Promise<void>) {
+    try {
+      await check()
+    } catch (error) {
+      await file.close()
+      throw error
+    }
   }
 
   /** An open folder inside. What is made through it is made there, wherever its name leads by then. */
@@ -92,27 +102,16 @@ export function openRoot(folder: string, owner?: Owner): Root {
           return false
         })
         folder = await open(through(parent, name), folderFlags)
-        if (isNew && owner !== undefined) await folder.chown(owner.uid, owner.gid)
+        if (isNew) await chown(folder)
       } finally {
         await parent.close()
       }
-      await closeUnlessInside(folder, given)
+      await orClose(folder, async () => refuseOutside(await placeOf(folder), given))
     }
     return folder
   }
 
   const placeOf = (file: FileHandle) => readlink(`/proc/self/fd/${file.fd}`)
-
-  async function closeUnlessInside(file: FileHandle, given: string) {
-    const real = await placeOf(file)
-    try {
-      if (!isInside(real)) throw breach(`${given} leads out of the workspace.`)
-      refuseOwn(real, given)
-    } catch (error) {
-      await file.close()
-      throw error
-    }
-  }
 
   async function openToWrite(given: string): Promise<FileHandle> {
     const whole = within(given)
@@ -126,7 +125,7 @@ export function openRoot(folder: string, owner?: Owner): Root {
       if (known?.isSymbolicLink()) return await openToWrite(relative(path, await find(given)))
       if (known !== undefined && !known.isFile()) throw breach(`${given} is not a plain file.`)
       const file = await open(here, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o644)
-      if (known === undefined && owner !== undefined) await file.chown(owner.uid, owner.gid)
+      if (known === undefined) await chown(file)
       return file
     } finally {
       await folder.close()
@@ -137,22 +136,20 @@ export function openRoot(folder: string, owner?: Owner): Root {
     path,
     contains: isInside,
     find,
-    async open(given, purpose) {
+    /** Opens a file for reading, or creates or replaces it for writing. The caller closes it. */
+    async open(given: string, purpose: 'read' | 'write'): Promise<FileHandle> {
       const file =
         purpose === 'read'
           ? await open(await find(given), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
           : await openToWrite(given)
-      await closeUnlessInside(file, given)
-      try {
+      await orClose(file, async () => {
+        refuseOutside(await placeOf(file), given)
         const stat = await file.stat()
         if (!stat.isFile()) throw breach(`${given} is not a plain file.`)
         // A second name of the same file may lie outside, which cannot be detected.
         if (stat.nlink > 1) throw breach(`${given} has a second name, which may lie outside the workspace.`)
-        return file
-      } catch (error) {
-        await file.close()
-        throw error
-      }
+      })
+      return file
     },
   }
 }
