@@ -3,6 +3,7 @@ import { stateNames } from '../kernel/machine.ts'
 import { goalMachine, goalStopNames } from '../machines/goal.ts'
 import { taskMachine } from '../machines/task.ts'
 import { jsonValue } from '../runes/json-value.ts'
+import { interactionKind } from '../runes/kinds/call.ts'
 import { listOf } from './common.ts'
 import { obstacleShape } from './run.ts'
 import { abandonedShape } from './session.ts'
@@ -61,7 +62,7 @@ export const goalShape = z.object({
   tasks: listOf(taskFields),
   waits_for: listOf({
     interaction_id: z.string(),
-    interaction_kind: z.string(),
+    interaction_kind: interactionKind,
     prompt: z.string(),
     task_id: z.string().nullable(),
     run_id: z.string().nullable(),

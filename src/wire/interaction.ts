@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { stateNames } from '../kernel/machine.ts'
 import { interactionMachine } from '../machines/interaction.ts'
 import { jsonObject, jsonValue } from '../runes/json-value.ts'
+import { interactionKind } from '../runes/kinds/call.ts'
 import { visibilities } from '../runes/rune.ts'
 import { id } from './common.ts'
 import { snapshotShape } from './contract.ts'
@@ -17,7 +18,7 @@ const asked = {
   coordination_id: z.string().nullable(),
   goal_id: z.string().nullable(),
   task_id: z.string().nullable(),
-  interaction_kind: z.string(),
+  interaction_kind: interactionKind,
 }
 
 /** All that a person has to see before saying yes, and what became of it. Nothing in it is cut. */

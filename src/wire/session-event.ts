@@ -3,7 +3,7 @@ import { isTerminal, stateNames, triggerNames } from '../kernel/machine.ts'
 import { contractMachine } from '../machines/contract.ts'
 import { runMachine } from '../machines/run.ts'
 import { jsonValue } from '../runes/json-value.ts'
-import { callKinds, waitingReasons } from '../runes/kinds/call.ts'
+import { callKinds, interactionKind, waitingReasons } from '../runes/kinds/call.ts'
 import { workKinds } from '../runes/kinds/work.ts'
 import { actorCategories } from '../runes/rune.ts'
 
@@ -12,7 +12,7 @@ import { actorCategories } from '../runes/rune.ts'
 const turn_id = z.string().optional()
 const status = z.enum(stateNames(contractMachine))
 const { output: _, ...resultOfTool } = callKinds['tool.result'].shape
-const { interaction_kind, deadline, on_silence, digest } = callKinds['interaction.opened'].shape
+const { deadline, on_silence, digest } = callKinds['interaction.opened'].shape
 
 /** What an `execution_state` event says about one move of one contract (specification 001). */
 const executionState = z.strictObject({
@@ -73,7 +73,7 @@ const ecs = z
     ...recorded,
     payload: z.looseObject({
       id: z.string().describe('What to answer to.'),
-      interaction_kind,
+      interaction_kind: interactionKind,
       type: z.string(),
       title: z.string(),
       session_id: z.string(),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { stateNames } from '../kernel/machine.ts'
 import { runMachine } from '../machines/run.ts'
 import { sessionMachine } from '../machines/session.ts'
+import { interactionKind } from '../runes/kinds/call.ts'
 import { budget } from '../runes/kinds/work.ts'
 import { listOf } from './common.ts'
 import { subjectShape } from './machine.ts'
@@ -14,7 +15,7 @@ export const runStatus = z.enum(stateNames(runMachine))
 /** A question that a session waits for. */
 const waitingShape = z.object({
   interaction_id: z.string(),
-  interaction_kind: z.string(),
+  interaction_kind: interactionKind,
   prompt: z.string(),
   deadline: z.int().nullable(),
   since: z.int(),

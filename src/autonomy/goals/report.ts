@@ -3,6 +3,7 @@ import { type Decided, type GoalView, type TaskView, worksFor } from '../../obse
 import { obstacleInSession } from '../../observation/obstacle.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import { abandonedBy, type Left } from '../../observation/unsettled.ts'
+import type { InteractionKind } from '../../runes/kinds/call.ts'
 import type { Obstacle } from '../../wire/run.ts'
 import type { Abandoned } from '../../wire/session.ts'
 import { currentTasks } from './critique.ts'
@@ -73,7 +74,7 @@ interface ConditionReport {
 /** A question that a goal waits for. */
 export interface WaitReport {
   readonly interaction_id: string
-  readonly interaction_kind: string
+  readonly interaction_kind: InteractionKind
   readonly prompt: string
   readonly task_id: string | null
   readonly run_id: string | null

@@ -24,6 +24,12 @@ const evidence = z.strictObject({
 /** What proves an outcome. */
 export type Evidence = z.infer<typeof evidence>
 
+/** The kinds of questions. */
+export const interactionKind = z.enum(['approval', 'ecs', 'question', 'question_pack', 'settlement', 'notice'])
+
+/** What a question to a person is about. */
+export type InteractionKind = z.infer<typeof interactionKind>
+
 /** Why a contract waits. */
 export const waitingReasons = ['approval', 'ecs', 'outcome_unknown'] as const
 
@@ -108,7 +114,7 @@ export const callKinds = {
   }),
 
   'interaction.opened': z.strictObject({
-    interaction_kind: z.enum(['approval', 'ecs', 'question', 'question_pack', 'settlement', 'notice']),
+    interaction_kind: interactionKind,
     prompt: z.string(),
     /** What the answer must look like: form fields, options, or the questions of a pack. */
     request: jsonObject,

@@ -3,6 +3,7 @@ import { isTerminal } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
 import type { Budget } from '../../observation/session-state.ts'
 import type { FoldableRune, ReadModel, Row } from '../../runelog/read-model.ts'
+import type { InteractionKind } from '../../runes/kinds/call.ts'
 import type { Visibility } from '../../runes/rune.ts'
 
 /** What waits for someone, across all sessions: the inbox, and the deadlines that a restart has to keep. */
@@ -15,7 +16,7 @@ export type OpenInteraction = {
   readonly coordination_id: string | null
   readonly goal_id: string | null
   readonly task_id: string | null
-  readonly interaction_kind: string
+  readonly interaction_kind: InteractionKind
   readonly prompt: string
   readonly deadline: number | null
   readonly opened_at: number

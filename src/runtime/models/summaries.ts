@@ -3,6 +3,7 @@ import { type SessionState, sessionMachine } from '../../machines/session.ts'
 import { summary } from '../../observation/contract.ts'
 import { visible } from '../../observation/visible.ts'
 import type { FoldableRune, ReadModel } from '../../runelog/read-model.ts'
+import type { InteractionKind } from '../../runes/kinds/call.ts'
 import type { Payload } from '../../runes/kinds.ts'
 
 /** What a list shows of a session: where it stands, what it waits for, and what it has spent. */
@@ -28,7 +29,7 @@ export type RunAt = { readonly run_id: string; readonly status: RunStatus; reado
 
 type Waiting = {
   readonly interaction_id: string
-  readonly interaction_kind: string
+  readonly interaction_kind: InteractionKind
   readonly prompt: string
   readonly deadline: number | null
   readonly since: number
