@@ -63,32 +63,26 @@ export async function listenToServer(): Promise<void> {
     return
   }
   isListening = true
-  for (let wait = 250; ; wait = Math.min(wait * 2, 10_000)) {
-    try {
-      const stream = serverSent('/api/summaries/stream', new AbortController().signal)
-      for (let next = await stream.next(); ; next = await stream.next()) {
-        if (next.done) {
-          if (next.value?.status === 401) set({ line: 'refused' })
-          break
-        }
-        if (next.value.type === 'open') {
-          wait = 250
-          set({ line: 'live', epoch: known.epoch + 1 })
-          refreshInbox(0)
-        } else hear(next.value)
-      }
-    } catch {
-      // The server went away; it is asked again below.
-    }
-    if (known.line !== 'refused') set({ line: 'reconnecting' })
-    await new Promise<void>((resolve) => {
-      retry = resolve
-      setTimeout(resolve, wait)
-    })
-  }
+  const stream = serverSent('/api/summaries/stream', {
+    signal: new AbortController().signal,
+    opened() {
+      set({ line: 'live', epoch: known.epoch + 1 })
+      refreshInbox(0)
+    },
+    lost(problem) {
+      if (problem?.status === 401) set({ line: 'refused' })
+      else if (known.line !== 'refused') set({ line: 'reconnecting' })
+    },
+    pause: (ms) =>
+      new Promise<void>((resolve) => {
+        retry = resolve
+        setTimeout(resolve, ms)
+      }),
+  })
+  for await (const event of stream) receive(event)
 }
 
-function hear({ type, data }: ServerSent) {
+function receive({ type, data }: ServerSent) {
   if (type === 'stale') set({ epoch: known.epoch + 1 })
   refreshInbox()
   if (type !== 'summary') return

@@ -1,7 +1,7 @@
 import type { Rune } from '../../src/runes/rune.ts'
 import type { SessionCard } from '../../src/wire/session.ts'
-import { type Problem, withQuery } from '../api/request.ts'
-import { serverSent } from '../api/server-sent.ts'
+import type { Problem } from '../api/request.ts'
+import { serverSent, sleep } from '../api/server-sent.ts'
 import { getSession, listRunes } from '../api/sessions.ts'
 import { hearServerTime } from '../clock.ts'
 import { createSpine, type Spine } from './spine.ts'
@@ -146,54 +146,40 @@ export function openLog(session_id: string): SessionLog {
   }
 
   async function follow(): Promise<void> {
+    for (let wait = 250; !(await begin()); wait = Math.min(wait * 2, longestWait)) {
+      connection = problem?.status === 404 || problem?.status === 401 ? 'closed' : 'reconnecting'
+      changed()
+      if (connection === 'closed' || leave.signal.aborted) return
+      await sleep(wait)
+    }
     let isBack = false
-    for (let wait = 250; !leave.signal.aborted; wait = Math.min(wait * 2, longestWait)) {
-      if (runes.length === 0 && !(await begin())) {
-        connection = problem?.status === 404 || problem?.status === 401 ? 'closed' : 'reconnecting'
+    const stream = serverSent(`/api/sessions/${encodeURIComponent(session_id)}/stream?runes=1`, {
+      signal: leave.signal,
+      after: `${last()}`,
+      opened() {
+        problem = undefined
+        connection = 'live'
+        if (isBack) void refresh()
         changed()
-        if (connection === 'closed') return
-      } else {
-        const heard = await hearStream(isBack)
+      },
+      lost(refusal) {
         isBack = true
-        if (leave.signal.aborted) return
-        if (heard) wait = 250
+        problem = refusal ?? problem
         connection = 'reconnecting'
         changed()
+      },
+    })
+    for await (const { type, data } of stream) {
+      if (type === 'rune') take(JSON.parse(data) as Rune)
+      else if (type === 'delta') {
+        const { durable, payload } = JSON.parse(data) as { durable: boolean; payload: Delta }
+        if (!durable) takeText(payload)
       }
-      await new Promise((resolve) => setTimeout(resolve, wait))
+      changed()
     }
   }
 
-  async function hearStream(isBack: boolean): Promise<boolean> {
-    const url = withQuery(`/api/sessions/${encodeURIComponent(session_id)}/stream`, { runes: 1, after: last() })
-    let heard = false
-    try {
-      const stream = serverSent(url, leave.signal)
-      for (let next = await stream.next(); ; next = await stream.next()) {
-        if (next.done) {
-          if (next.value !== undefined) problem = next.value
-          return heard
-        }
-        if (!heard) {
-          heard = true
-          problem = undefined
-          connection = 'live'
-          if (isBack) void refresh()
-        }
-        const { type, data } = next.value
-        if (type === 'rune') take(JSON.parse(data) as Rune)
-        else if (type === 'delta') {
-          const said = JSON.parse(data) as { durable: boolean; payload: Delta }
-          if (!said.durable) hearText(said.payload)
-        }
-        changed()
-      }
-    } catch {
-      return heard
-    }
-  }
-
-  function hearText({ turn_id, round, offset, channel, content }: Delta) {
+  function takeText({ turn_id, round, offset, channel, content }: Delta) {
     if (channel !== 'text') return
     if (draft?.turn_id !== turn_id || draft.round !== round) draft = { turn_id, round, offset, text: '' }
     // A piece that came twice, or that stands behind a gap, changes nothing.

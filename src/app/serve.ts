@@ -14,7 +14,7 @@ import { createStreams } from '../server/streams/streams.ts'
 import { operations } from '../surface/operations/all.ts'
 import { parseStoreUrl } from '../surface/store-url.ts'
 import type { Serving, ServingOptions, WorkingIo } from '../surface/wiring.ts'
-import { isLoopback } from '../wire/common.ts'
+import { isLoopback, isLoopbackHost } from '../wire/common.ts'
 import { backendOf } from './backend.ts'
 import { defaultPort } from './defaults.ts'
 import { type Config, configAt } from './load-config.ts'
@@ -22,8 +22,6 @@ import { packageVersion } from './package-version.ts'
 import { startWorking } from './start-worker.ts'
 import { keyOf, tokenFileOf } from './store-key.ts'
 import { cleaning, knownSecrets, logLevel } from './warnings.ts'
-
-const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1'])
 
 /** Starts a server as a config file describes it. */
 export async function startServer(asked: ServingOptions, io: WorkingIo): Promise<Serving> {
@@ -38,7 +36,7 @@ export async function serveConfig(
 ): Promise<Serving> {
   const { server = {} } = config
   const host = asked.host ?? server.host ?? '127.0.0.1'
-  if (!loopback.has(host) && asked.tls === undefined && !asked.allow_plain_http) throw faults.bind_refused({ host })
+  if (!isLoopbackHost(host) && asked.tls === undefined && !asked.allow_plain_http) throw faults.bind_refused({ host })
   const usualLevel = asked.is_quiet ? 'warn' : 'info'
   const tls = asked.tls === undefined ? {} : { tls: readTls(asked.tls) }
   const own = ownToken(config.store)

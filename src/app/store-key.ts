@@ -19,7 +19,7 @@ interface FoundKey {
 }
 
 /**
- * Finds the key of a store. Refuses a missing key, and one that does not match the public half beside the store: its
+ * Finds the key of a store. Refuses a missing key, and one that does not match the public half next to the store: its
  * signatures would count for nothing. Makes nothing.
  */
 function findKey(url: string): FoundKey {
@@ -58,7 +58,7 @@ export function signerOf(url: string): () => Signer {
 }
 
 /**
- * Makes a key, and its public half beside the store: both, or neither. The public half is written first, as a draft: if
+ * Makes a key, and its public half next to the store: both, or neither. The public half is written first, as a draft: if
  * the disk is full, no private key appears that another process would sign with.
  */
 function makeKey(url: string, file: string): Signer {
@@ -110,8 +110,8 @@ export function tokenFileOf(store: string): string {
 }
 
 /**
- * The file of the key that signs for a store: of the possible places, the one whose key fits the public half beside the
- * store. `STATEWRIGHT_KEY` names it for a PostgreSQL store that several machines share.
+ * The file of the key that signs for a store: of the possible places, the one whose key fits the public half next to
+ * the store. `STATEWRIGHT_KEY` names it for a PostgreSQL store that several machines share.
  */
 export function keyFileOf(store: string): string {
   const { STATEWRIGHT_KEY: named } = process.env
@@ -152,17 +152,17 @@ function notedKeyOf(store: string): string | undefined {
   }
 }
 
-/** The usual place, then the one beside the store, as earlier versions and backups have it. */
-function placesOf(store: string, secret: Secret): readonly [usual: string, beside: string] {
-  const beside = `${pathOf(store) ?? './statewright'}.${secret}`
-  const places = [usualPlaceOf(store, secret), beside] as const
+/** The usual place, then the one next to the store, as earlier versions and backups have it. */
+function placesOf(store: string, secret: Secret): readonly [usual: string, adjacent: string] {
+  const adjacent = `${pathOf(store) ?? './statewright'}.${secret}`
+  const places = [usualPlaceOf(store, secret), adjacent] as const
   // No tool of a workspace may touch either.
   for (const file of places) claimOwnFile(file)
   return places
 }
 
-const firstThere = ([usual, beside]: readonly [usual: string, beside: string]) =>
-  !existsSync(usual) && existsSync(beside) ? beside : usual
+const firstThere = ([usual, adjacent]: readonly [usual: string, adjacent: string]) =>
+  !existsSync(usual) && existsSync(adjacent) ? adjacent : usual
 
 function holds(file: string, public_key: string): boolean {
   try {

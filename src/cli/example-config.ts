@@ -19,8 +19,9 @@ const refund = tool({
 const support = agent({
   role: 'You help customers with their orders.',
   tools: [refund],
-  // A script, so that it runs without a key. A real model is the model object of any AI SDK provider package: import {
-  // anthropic } from '@ai-sdk/anthropic' model: anthropic('…'),
+  // A script, so that it runs without a key. A real model is the model object of any AI SDK provider package:
+  //   import { anthropic } from '@ai-sdk/anthropic'
+  //   model: anthropic('…'),
   model: scriptedModel(({ messages }) => {
     const last = messages.at(-1)
     if (last?.role === 'tool') return say(\`That is \${last.consequence.consequence_label}.\`)
@@ -35,8 +36,9 @@ export default defineConfig({
   agents: { support },
   // What agents may do without asking: read_only, auto (what only reads runs, the rest asks) or full_access.
   policy: { mode: 'auto' },
-  // Values that must never reach the disk or a model, by name: secrets: { PAYMENT_KEY: process.env.PAYMENT_KEY ?? '' },
-  // Tools from MCP servers, by the name under which they appear: mcp: { files: { command: 'npx', args: ['-y',
-  // '@modelcontextprotocol/server-filesystem', '.'] } },
+  // Values that must never reach the disk or a model, by name:
+  // secrets: { PAYMENT_KEY: process.env.PAYMENT_KEY ?? '' },
+  // Tools from MCP servers, by the name under which they appear:
+  // mcp: { files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] } },
 })
 `

@@ -82,8 +82,8 @@ export async function followGoal(
           },
         )
       })
-      for await (const heard of client.follow(session_id, event_id, leave.signal)) {
-        if (heard.type !== 'rune' || !concerns(heard.rune, goal_id)) continue
+      for await (const received of client.follow(session_id, event_id, leave.signal)) {
+        if (received.type !== 'rune' || !concerns(received.rune, goal_id)) continue
         await looking
         await lookOnce()
         if (leave.signal.aborted) break

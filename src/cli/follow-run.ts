@@ -113,7 +113,7 @@ export async function followRun(
     return undefined
   }
 
-  function hear(rune: Rune): Exit | undefined {
+  function react(rune: Rune): Exit | undefined {
     if (rune.kind === 'interaction.opened') open.add(rune.interaction_id ?? '')
     const isOwn = rune.run_id === run.run_id
     if (isOwn && rune.kind === 'run.moved' && isTerminal(runMachine, rune.to)) return endOf(rune, presses > 0)
@@ -125,18 +125,18 @@ export async function followRun(
   }
 
   try {
-    for await (const heard of client.follow(run.session_id, run.after, leave.signal)) {
-      if (heard.type === 'delta') {
-        if (heard.delta.run_id === run.run_id) viewer.show(heard)
+    for await (const received of client.follow(run.session_id, run.after, leave.signal)) {
+      if (received.type === 'delta') {
+        if (received.delta.run_id === run.run_id) viewer.show(received)
         continue
       }
-      const { rune } = heard
+      const { rune } = received
       after = rune.event_id
       closeQuestion(rune)
       family.fold(rune)
       if (family.has(rune.run_id) && rune.visibility === 'public') {
-        if (rune.run_id === run.run_id || rune.machine === 'interaction') viewer.show(heard)
-        exit = hear(rune)
+        if (rune.run_id === run.run_id || rune.machine === 'interaction') viewer.show(received)
+        exit = react(rune)
       }
       if (exit === undefined && mayHoldUp(rune, run)) exit = await lookForObstacle()
       if (exit !== undefined) break

@@ -15,7 +15,7 @@ export interface PostgresOptions {
   readonly secrets?: Readonly<Record<string, string>>
   /** How long a worker keeps a run without renewing its lease. Every process of a store uses the same. */
   readonly leaseMs?: number
-  /** Gets what goes wrong beside the work. Default: one line on stderr. */
+  /** Gets problems that fail no call. Default: one line on stderr. */
   readonly warn?: (message: string, details: object) => void
 }
 

@@ -20,7 +20,7 @@ export async function bundleLines(backend: Backend, session_id: string): Promise
   return (async function* () {
     yield `${headerLine(header)}\n`
     for await (const record of backend.runelog.records(session_id)) {
-      // What came after the head was read is for the next export.
+      // Recorded after the head was read: the next export has it.
       if (record.event_id > event_id) break
       yield `${recordLine(record)}\n`
     }

@@ -8,9 +8,6 @@ import { allows, type Scope } from '../surface/operation.ts'
 import type { Limits } from './limits.ts'
 import { usualHeaders } from './refusals.ts'
 
-/** The names of the machine itself. */
-export const loopbackNames = ['localhost', '127.0.0.1', '[::1]'] as const
-
 /** The names under which a server may be reached. */
 interface Names {
   /** What the server may be called in the Host header, without the port. */
@@ -152,7 +149,7 @@ function refuseOtherContent({ headers }: FastifyRequest) {
   if (!/^application\/json\s*(;\s*charset=utf-8\s*)?$/i.test(content_type)) throw faults.not_json({ content_type })
 }
 
-/** The connections over the limit. They are told so, and closed; twice as many are not even taken. */
+/** The connections over the limit. Each gets a refusal and is closed. Over twice the limit none is accepted. */
 function watchConnections({ server }: FastifyInstance, limit: number): ReadonlySet<Socket> {
   const taken = new Set<Socket>()
   const surplus = new Set<Socket>()

@@ -5,7 +5,7 @@ import { Fault } from '../faults/fault.ts'
 import { type Problem, problemType } from '../wire/common.ts'
 import type { Limits } from './limits.ts'
 
-/** Every refusal leaves as a problem; what is none is a bug, which is logged whole and told without its details. */
+/** Answers every refusal with a problem. Any other error is a bug: the log has all of it, the client no details. */
 export function answerErrors(app: FastifyInstance, limits: Limits): void {
   app.setErrorHandler<FastifyError | Fault>((error, request, reply) => sendProblem(error, request, reply, limits))
 

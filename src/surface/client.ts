@@ -9,7 +9,7 @@ import type { Operation } from './operation.ts'
 export interface Client {
   call<P, Q, B, R>(operation: Operation<P, Q, B, R>, given: Given<P, Q, B>): Promise<R>
   /** Everything after a cursor, without gap or duplicate, live; and text that is not durable yet. */
-  follow(session_id: string, after: number, signal: AbortSignal): AsyncIterable<Heard>
+  follow(session_id: string, after: number, signal: AbortSignal): AsyncIterable<Received>
   /** A server answers, which works by itself. */
   readonly isServed: boolean
   /** Where this process works itself: carries out what is asked for, and nothing else. A server works by itself. */
@@ -26,7 +26,7 @@ export interface Given<P, Q, B> {
 }
 
 /** What a follower of a session receives. */
-export type Heard =
+export type Received =
   | { readonly type: 'rune'; readonly rune: Rune }
   | { readonly type: 'delta'; readonly delta: EphemeralDelta }
 
@@ -40,18 +40,18 @@ export function localClient(backend: Backend, close: () => Promise<void>): Clien
     },
 
     async *follow(session_id, after, signal) {
-      const heard: Heard[] = []
+      const received: Received[] = []
       let bell = Promise.withResolvers<void>()
       const ring = () => bell.resolve()
       const unsubscribe = backend.listen((delta) => {
         if (delta.session_id !== session_id) return
-        heard.push({ type: 'delta', delta })
+        received.push({ type: 'delta', delta })
         ring()
       })
       let isOver = false
       const following = (async () => {
         for await (const rune of backend.runelog.follow(session_id, after, signal)) {
-          heard.push({ type: 'rune', rune })
+          received.push({ type: 'rune', rune })
           ring()
         }
       })().finally(() => {
@@ -60,10 +60,10 @@ export function localClient(backend: Backend, close: () => Promise<void>): Clien
       })
       try {
         for (;;) {
-          for (let next = heard.shift(); next !== undefined; next = heard.shift()) yield next
+          for (let next = received.shift(); next !== undefined; next = received.shift()) yield next
           if (isOver) return await following
           bell = Promise.withResolvers<void>()
-          if (heard.length === 0 && !isOver) await bell.promise
+          if (received.length === 0 && !isOver) await bell.promise
         }
       } finally {
         unsubscribe()

@@ -2,8 +2,8 @@ import { faults, isFault } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { EphemeralDelta } from '../runtime/engine.ts'
-import { readServerSent } from '../wire/server-sent.ts'
-import type { Client, Given, Heard } from './client.ts'
+import { resumeServerSent } from '../wire/server-sent.ts'
+import type { Client, Given, Received } from './client.ts'
 import type { Operation } from './operation.ts'
 
 /** What a remote client needs from its host. */
@@ -16,8 +16,8 @@ interface RemotePorts {
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>
 }
 
-/** How often a reader that was cut off tries to come back before it gives up, once a second. */
-const comebacks = 30
+/** How often in a row, once a second, a follower tries to reach the server before it gives up. */
+const retries = 30
 
 /** Asks a server. Its refusals arrive as the faults they were. */
 export function remoteClient({ url, token, fetch, pause }: RemotePorts): Client {
@@ -50,30 +50,31 @@ export function remoteClient({ url, token, fetch, pause }: RemotePorts): Client 
     },
 
     async *follow(session_id, after, signal) {
-      let cursor = `${after}`
       let last = after
-      for (let failures = 0; !signal.aborted; failures++) {
-        try {
-          const path = `/api/sessions/${encodeURIComponent(session_id)}/stream?runes=1&after=${after}`
+      const path = `/api/sessions/${encodeURIComponent(session_id)}/stream?runes=1&after=${after}`
+      const stream = resumeServerSent({
+        signal,
+        after: `${after}`,
+        async open(cursor) {
           const response = await send(path, { signal, headers: { 'last-event-id': cursor } })
-          if (response.status === 204) return
+          if (response.status === 204) return undefined
           if (!response.ok) throw await faultOf(url, response)
-          const moved = (id: string) => {
-            cursor = id
-            failures = 0
-          }
-          for await (const heard of heardIn(response, moved)) {
-            // It came before the line broke, and its id did not.
-            if (heard.type === 'rune' && heard.rune.event_id <= last) continue
-            if (heard.type === 'rune') last = heard.rune.event_id
-            yield heard
-          }
-        } catch (error) {
-          if (signal.aborted) return
-          // The server said no; or it has been away for too long.
-          if (error instanceof Fault && (!isFault(error, 'server_unreachable') || failures >= comebacks)) throw error
+          return response.body as AsyncIterable<Uint8Array>
+        },
+        async retry(failures, error) {
+          if (error instanceof Fault && (!isFault(error, 'server_unreachable') || failures >= retries)) throw error
+          await pause(1_000, signal).catch(() => {})
+        },
+      })
+      for await (const { type, data } of stream) {
+        const received = read(type, data)
+        if (received === undefined) continue
+        if (received.type === 'rune') {
+          // The connection broke after this rune and before its id.
+          if (received.rune.event_id <= last) continue
+          last = received.rune.event_id
         }
-        await pause(1_000, signal).catch(() => {})
+        yield received
       }
     },
 
@@ -81,15 +82,8 @@ export function remoteClient({ url, token, fetch, pause }: RemotePorts): Client 
   }
 }
 
-async function* heardIn(response: Response, moved: (id: string) => void): AsyncGenerator<Heard> {
-  for await (const { type, data } of readServerSent(response.body as AsyncIterable<Uint8Array>, moved)) {
-    const heard = hear(type, data)
-    if (heard !== undefined) yield heard
-  }
-}
-
 /** What a follower wants of a stream: runes, and text that is not durable yet. */
-function hear(type: string, data: string): Heard | undefined {
+function read(type: string, data: string): Received | undefined {
   if (type === 'rune') return { type, rune: JSON.parse(data) as Rune }
   if (type !== 'delta') return undefined
   const { session_id, run_id, durable, payload } = JSON.parse(data)

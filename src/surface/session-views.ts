@@ -18,7 +18,7 @@ export interface SessionView {
   readonly histories: ReadonlyMap<string, ContractHistory>
   /** Where every subject is, and what is going on in words. */
   readonly lines: Lines
-  /** Contracts with a secret rune. Nothing is told of them. */
+  /** Contracts with a secret rune. No view shows them. */
   readonly hidden: ReadonlySet<string>
 }
 
@@ -58,7 +58,7 @@ export function createSessionViews(runelog: RunelogReader, isExclusive: boolean)
   const places = new Map<string, string>()
   const views = new Map<string, Growing>()
   const reading = new Map<string, Promise<void>>()
-  /** Contracts that turned out to be secret after something was told of them. */
+  /** Contracts that turned out to be secret after a view showed them. */
   const hiddenIn = new Map<string, Set<string>>()
   let size = 0
 
@@ -103,7 +103,7 @@ export function createSessionViews(runelog: RunelogReader, isExclusive: boolean)
         if (isSecretContract(rune) && !hidden.has(rune.execution_id ?? '')) {
           hidden.add(rune.execution_id ?? '')
           hiddenIn.set(state.session_id, hidden)
-          // What was told of it before is taken back.
+          // A view has shown it: read everything again without it.
           if (histories.has(rune.execution_id ?? '')) return false
         }
         take(view, rune)

@@ -27,7 +27,7 @@ export interface ExistingStore extends StoreKey {
   readonly runelog: Runelog
   /** Runs in state `running` that no process holds. */
   readonly abandoned: () => Promise<readonly AbandonedRun[]>
-  /** Files beside the store that it does not refer to. */
+  /** Files next to the store that it does not refer to. */
   readonly strays: () => Promise<readonly Stray[]>
   /** Deletes a stray file. */
   readonly discard: (stray: Stray) => Promise<void>

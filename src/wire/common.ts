@@ -41,13 +41,19 @@ export function pageOf<T>(item: z.ZodType<T>): z.ZodType<Page<T>> {
   return z.object({ items: z.array(item), next_cursor: z.string().nullable() })
 }
 
+/** The names of this machine itself, as the Host header has them. */
+export const loopbackNames = ['localhost', '127.0.0.1', '[::1]'] as const
+
+/** Whether a host, by name or address, is this machine itself. */
+export function isLoopbackHost(host: string): boolean {
+  return loopbackNames.some((name) => name === host || name === `[${host}]`) || /^127(\.\d+){3}$/.test(host)
+}
+
 /** Whether a URL leads to this machine itself. Only there is a token sent without anyone naming the server. */
 export function isLoopback(url: string): boolean {
   if (!URL.canParse(url)) return false
   const { protocol, hostname, username, password } = new URL(url)
-  if (protocol !== 'http:' && protocol !== 'https:') return false
-  if (username !== '' || password !== '') return false
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
+  return /^https?:$/.test(protocol) && username === '' && password === '' && isLoopbackHost(hostname)
 }
 
 /** A refusal as RFC 9457 has it. */

@@ -64,7 +64,7 @@ const answered = answerPack.extend({ metadata: jsonObject.optional() })
 /** What a plan asked, and what was answered. */
 export const planQuestionsShape = z.object({
   waits_for: waitingShape.nullable(),
-  /** What was asked, and what was answered to it; null where no answer came. */
+  /** The questions of each round and their answer; null without one. */
   rounds: listOf({ question_pack: questionPack, answer_pack: answered.nullable() }),
 })
 

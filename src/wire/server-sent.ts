@@ -4,13 +4,10 @@ export interface ServerSent {
   readonly data: string
 }
 
-/**
- * Reads an event stream to its end. `moved` gets each id, also one that comes without data. It gets the id after the
- * event was consumed, so that a reader that is cut off in between receives the event again.
- */
+/** Reads an event stream to its end. `moved` gets each id once its event was consumed, also an id without data. */
 export async function* readServerSent(
   body: AsyncIterable<Uint8Array>,
-  moved: (id: string) => void = () => {},
+  moved: (id: string) => void,
 ): AsyncGenerator<ServerSent, void, void> {
   const utf8 = new TextDecoder()
   let rest = ''
@@ -36,5 +33,37 @@ export async function* readServerSent(
       else if (name === 'data') data.push(value)
       else if (name === 'id') id = value
     }
+  }
+}
+
+/** How a stream is opened, and opened again. */
+export interface ResumedStream {
+  readonly signal: AbortSignal
+  /** The cursor to begin after; empty: none. */
+  readonly after?: string
+  /** Requests the stream after a cursor. Undefined: nothing more will come. */
+  readonly open: (cursor: string) => Promise<AsyncIterable<Uint8Array> | undefined>
+  /** Waits before the next request. `failures` counts those in a row that did not open the stream. Throws to give up. */
+  readonly retry: (failures: number, error: unknown) => Promise<void>
+}
+
+/** Reads an event stream and opens it again, from the last id, whenever it breaks. An event may then come twice. */
+export async function* resumeServerSent(stream: ResumedStream): AsyncGenerator<ServerSent, void, void> {
+  const { signal, after = '', open, retry } = stream
+  let cursor = after
+  for (let failures = 0; !signal.aborted; failures++) {
+    let cause: unknown
+    try {
+      const body = await open(cursor)
+      if (body === undefined) return
+      failures = 0
+      const moved = (id: string) => {
+        cursor = id
+      }
+      yield* readServerSent(body, moved)
+    } catch (error) {
+      cause = error
+    }
+    if (!signal.aborted) await retry(failures, cause)
   }
 }

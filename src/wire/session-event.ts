@@ -65,7 +65,7 @@ const delta = z
   })
   .describe('A piece of text is on its way. A client that ignores these misses nothing.')
 
-/** The fields of the question stand beside those that every question has. */
+/** Holds the fields of the question itself, too. */
 const ecs = z
   .strictObject({
     type: z.literal('ecs'),

@@ -40,7 +40,7 @@ export const summaryShape = z.object({
   since: z.int(),
   created_at: z.int(),
   /**
-   * When something in it last counted: it, a run, a goal or a plan moved, a question came or went, an agent answered or
+   * When something in it last counted: it, a run, a goal or a plan moved, a question opened or closed, an agent answered or
    * called a tool, someone steered or redacted. What a call does in between, deltas and progress do not count.
    */
   updated_at: z.int(),

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { Heard } from '../../src/surface/client.ts'
+import type { Received } from '../../src/surface/client.ts'
 import { remoteClient } from '../../src/surface/remote-client.ts'
 import { plain } from '../support/drafts.ts'
 import { secret } from '../support/served-streams.ts'
@@ -11,7 +11,7 @@ test('remote follow: a client far away follows a session as the store has it, al
   await write(...Array.from({ length: 200 }, memory))
   const client = remoteClient({ url: `http://127.0.0.1:${port}`, token: secret, fetch, pause: () => setImmediate() })
   const leave = new AbortController()
-  const heard: Heard[] = []
+  const heard: Received[] = []
   const ids = () => heard.flatMap((one) => (one.type === 'rune' ? [one.rune.event_id] : []))
   const following = (async () => {
     for await (const one of client.follow(session_id, 3, leave.signal)) {

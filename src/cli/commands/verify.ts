@@ -78,14 +78,18 @@ interface Verdict {
 type Marks = ReadonlyMap<string, readonly Checkpoint[]>
 type Keys = readonly string[] | undefined
 
-interface Beside {
+interface Besides {
   readonly damages: readonly Damage[]
   readonly strays: readonly Stray[]
 }
 
-function report(call: VerifyCall, verdicts: readonly Verdict[], beside: Beside = { damages: [], strays: [] }): number {
+function report(
+  call: VerifyCall,
+  verdicts: readonly Verdict[],
+  besides: Besides = { damages: [], strays: [] },
+): number {
   const { out, err } = call.io
-  const { damages, strays } = beside
+  const { damages, strays } = besides
   const is_sound = verdicts.every(({ first_bad }) => first_bad === null) && damages.length === 0
   const exit = is_sound ? exits.ok : exits.unproved
   if (call.values.json) {
@@ -140,7 +144,7 @@ async function verifyHere(call: VerifyCall, store: ExistingStore, marks: Marks, 
       verdicts.push({ ...about, first_bad: first_bad ?? null, redactions: verifier.redactions(), format: 2 })
     }
   })
-  // For one session the log is enough. For the whole store, everything beside the log is checked too.
+  // For one session the log is enough. For the whole store, the read models and files are checked too.
   const isWhole = named === undefined
   const damages = [...keyDamage(trusted, marks), ...(isWhole ? await Array.fromAsync(store.damages()) : [])]
   return report(call, verdicts, { damages, strays: isWhole ? await store.strays() : [] })

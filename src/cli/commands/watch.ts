@@ -1,3 +1,4 @@
+import { declaredState } from '../../machines/all.ts'
 import type { Client } from '../../surface/client.ts'
 import { getRun } from '../../surface/operations/runs.ts'
 import { getSession } from '../../surface/operations/sessions.ts'
@@ -75,12 +76,12 @@ async function watchSession({ client, call, viewer }: Watch, session_id: string)
   try {
     const { is_sealed, event_id, runs, state } = await client.call(getSession, { params: { session_id } })
     await client.workOn?.({ session_id })
-    for await (const heard of client.follow(session_id, 0, leave.signal)) {
-      if (heard.type === 'rune' && heard.rune.visibility !== 'public') continue
-      viewer.show(heard)
-      if (heard.type !== 'rune') continue
+    for await (const received of client.follow(session_id, 0, leave.signal)) {
+      if (received.type === 'rune' && received.rune.visibility !== 'public') continue
+      viewer.show(received)
+      if (received.type !== 'rune') continue
       // After the seal only redactions and checkpoints follow.
-      if (heard.rune.kind === 'session.closed' || (is_sealed && heard.rune.event_id >= event_id)) return exits.ok
+      if (received.rune.kind === 'session.closed' || (is_sealed && received.rune.event_id >= event_id)) return exits.ok
     }
     // No process works on the store, so no more runes follow.
     return leave.signal.aborted ? exits.interrupted : exits[outcomeOf(state, runs.at(-1)?.status)]
@@ -92,7 +93,8 @@ async function watchSession({ client, call, viewer }: Watch, session_id: string)
 }
 
 function outcomeOf(session: string, status: string | undefined): Exit {
-  if (status === undefined || status === 'succeeded') return 'ok'
-  if (status === 'failed' || status === 'canceled') return 'failed'
-  return status === 'waiting_user' || session === 'paused' || session === 'suspended' ? 'waiting' : 'unreachable'
+  const run = declaredState('run', status)
+  if (run === undefined || run.tone === 'good') return 'ok'
+  if (run.terminal) return 'failed'
+  return [run.tone, declaredState('session', session)?.tone].includes('waiting') ? 'waiting' : 'unreachable'
 }

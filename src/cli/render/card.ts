@@ -76,7 +76,7 @@ const sources: Readonly<Record<string, string>> = {
   definition: 'definition',
 }
 
-/** One piece of evidence: when the action began, or what was heard of it afterwards. */
+/** One piece of evidence: when the action began, or what was reported of it afterwards. */
 function evidenceLines(piece: Json): readonly (readonly [string, string])[] {
   const { started_at, source, message, code, causes = [], response, reported, result } = piece as Evidence
   if (started_at !== undefined) return [['began', fullTime(started_at)]]

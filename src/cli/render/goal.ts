@@ -1,18 +1,17 @@
 import type { GoalReport, TaskReport } from '../../autonomy/goals/report.ts'
+import type { State, Tone } from '../../kernel/machine.ts'
+import { taskMachine } from '../../machines/task.ts'
 import { shorten } from '../../observation/describe.ts'
 import type { CritiqueReport } from '../../wire/goal.ts'
 import { verbFor } from '../print.ts'
-import { columns, type Paint, safeLine } from './text.ts'
+import { columns, inTone, type Paint, safeLine } from './text.ts'
 
-const marks: Readonly<Record<TaskReport['state'], string>> = {
-  pending: '·',
-  assigned: '○',
-  running: '●',
-  blocked: '?',
-  completed: '✓',
-  failed: '✗',
-  skipped: '–',
-  cancelled: '–',
+const signs: { readonly [T in Tone]: string } = { good: '✓', bad: '✗', active: '●', waiting: '?', idle: '·' }
+
+/** The sign of a task, in the colour of its state. */
+function signOf({ state }: TaskReport, paint: Paint, text = ''): string {
+  const { tone, terminal }: State = taskMachine.states[state]
+  return inTone(paint, 'task', state, `${tone === 'idle' && terminal ? '–' : signs[tone]}${text}`)
 }
 
 /** The goal, its tasks in the order of the plan with what each comes after, and what it waits for. */
@@ -20,10 +19,10 @@ export function goalLines(report: GoalReport, paint: Paint): readonly string[] {
   const { goal_id, state, reason, goal, tasks, held_up_by, iterations, used } = report
   const keys = new Map(tasks.map(({ task_id, task }) => [task_id, task]))
   const rows = tasks.map((task) => [
-    `  ${tint(task.state, paint)(marks[task.state])}`,
+    `  ${signOf(task, paint)}`,
     task.task,
     task.owner ?? 'a person',
-    tint(task.state, paint)(task.state),
+    inTone(paint, 'task', task.state),
     aboutTask(task, keys),
   ])
   const spent = `${used.tokens} tokens, ${used.tool_calls} calls${used.cost_usd > 0 ? `, $${used.cost_usd.toFixed(2)}` : ''}`
@@ -86,16 +85,11 @@ export function goalChanges(before: GoalReport, now: GoalReport, paint: Paint): 
       : [`${stateWord(now, paint)}${now.reason === null ? '' : `: ${safeLine(now.reason)}`}`]),
     ...now.tasks
       .filter(({ task_id, state }) => known.get(task_id) !== state)
-      .map(({ task, state, owner, reason }) =>
-        [
-          `  ${tint(state, paint)(`${marks[state]} ${task}`)}`,
-          state,
-          owner ?? 'a person',
-          reason === null ? '' : safeLine(reason),
-        ]
-          .join('  ')
-          .trimEnd(),
-      ),
+      .map((task) => {
+        const { state, owner, reason } = task
+        const sign = signOf(task, paint, ` ${task.task}`)
+        return `  ${sign}  ${state}  ${owner ?? 'a person'}  ${safeLine(reason ?? '')}`.trimEnd()
+      }),
     ...now.waits_for
       .filter(({ interaction_id }) => !open.has(interaction_id))
       .map(({ interaction_id, prompt }) => `  ${paint.warn('waits')}  ${interaction_id}  ${safeLine(prompt)}`),
@@ -127,15 +121,7 @@ function heldUp({ held_up_by }: GoalReport, paint: Paint): string {
 }
 
 function stateWord({ state }: GoalReport, paint: Paint): string {
-  if (state === 'goal_met') return paint.good('goal met')
-  if (state === 'stopped') return paint.bad(state)
-  return state === 'blocked' ? paint.warn(state) : state.replace('_', ' ')
-}
-
-function tint(state: TaskReport['state'], paint: Paint): (text: string) => string {
-  if (state === 'completed') return paint.good
-  if (state === 'failed') return paint.bad
-  return state === 'blocked' ? paint.warn : state === 'running' ? paint.strong : paint.faint
+  return inTone(paint, 'goal', state, state.replace('_', ' '))
 }
 
 /** Each review with its findings, and the evidence of each finding. */

@@ -1,3 +1,5 @@
+import type { State, Tone } from '../../kernel/machine.ts'
+import { contractMachine } from '../../machines/contract.ts'
 import { asText } from '../../observation/contract.ts'
 import { shorten } from '../../observation/describe.ts'
 import { elapsed, span } from '../../observation/durations.ts'
@@ -13,7 +15,7 @@ import type {
 import type { RunCard } from '../../wire/run.ts'
 import type { SessionCard, SummaryCard } from '../../wire/session.ts'
 import { guardLines, storyLine } from './story.ts'
-import { ago, clockTime, columns, fullTime, type Paint, remaining, safe, safeLine } from './text.ts'
+import { ago, clockTime, columns, fullTime, inTone, type Paint, remaining, safe, safeLine } from './text.ts'
 
 /** All that is known of one execution: its contract, what it did to the world, and its moves. */
 interface Execution {
@@ -115,10 +117,7 @@ export function sessionRows(items: readonly SummaryCard[], now: number, paint: P
 }
 
 function statusOf({ state, status }: SummaryCard, paint: Paint): string {
-  const text = state === 'active' && status !== null ? status : state
-  if (text === 'waiting_user') return paint.warn(text)
-  if (text === 'failed') return paint.bad(text)
-  return text === 'succeeded' ? paint.good(text) : text
+  return state === 'active' && status !== null ? inTone(paint, 'run', status) : inTone(paint, 'session', state)
 }
 
 function doing({ waiting_for, last_error, status, abandoned }: SummaryCard): string {
@@ -154,7 +153,7 @@ export function sessionLines(card: SessionCard, recent: readonly Rune[], now: nu
 }
 
 const bar = 32
-const marks: Readonly<Record<string, string>> = { pending: '·', running: '█', waiting: '░' }
+const marks: { readonly [T in Tone]?: string } = { idle: '·', active: '█', waiting: '░' }
 
 /** All contracts of a session as bars on one axis, each with its moves. */
 export function timelineLines(timeline: ExecutionTimeline, now: number, paint: Paint): readonly string[] {
@@ -168,7 +167,7 @@ export function timelineLines(timeline: ExecutionTimeline, now: number, paint: P
       clockTime(contract.created_at),
       shorten(safeLine(contract.action_summary), 40),
       drawn(contract, moves, { begin, end }),
-      state(contract, paint),
+      inTone(paint, 'contract', contract.current_status),
       span(elapsed(contract.created_at, contract.is_terminal ? contract.entered_at : now)),
       `${contract.execution_id}${contract.irreversible ? ', cannot be undone' : ''}`,
     ]
@@ -176,7 +175,7 @@ export function timelineLines(timeline: ExecutionTimeline, now: number, paint: P
   const lines = columns(rows)
   return [
     heading(timeline, begin, end),
-    `${marks.running} at work  ${marks.waiting} waiting for someone  ${marks.pending} not begun`,
+    `${marks.active} at work  ${marks.waiting} waiting for someone  ${marks.idle} not begun`,
     '',
     ...contracts.flatMap((contract, i) => [
       lines[i] ?? '',
@@ -189,11 +188,6 @@ function heading({ session_id, total_contracts, active_contracts }: ExecutionTim
   const how = active_contracts === 0 ? 'all over' : `${active_contracts} not over`
   const noun = total_contracts === 1 ? 'action' : 'actions'
   return `${session_id}: ${total_contracts} ${noun}, ${how}, ${span(elapsed(begin, end))} from ${fullTime(begin)} on`
-}
-
-function state({ current_status }: ExecutionSnapshot, paint: Paint): string {
-  if (current_status === 'completed') return paint.good(current_status)
-  return current_status === 'failed' ? paint.bad(current_status) : paint.warn(current_status)
 }
 
 function moveLines(moves: readonly TransitionRecord[], time = (text: string) => text): readonly string[] {
@@ -215,13 +209,14 @@ function drawn(
 ): string {
   const cellOf = (at: number) => Math.min(bar - 1, Math.floor(((at - begin) / Math.max(1, end - begin)) * bar))
   const entered = [
-    { at: contract.created_at, status: 'pending' },
-    ...moves.map((move) => ({ at: move.timestamp, status: move.to_status as string })),
+    { at: contract.created_at, status: contractMachine.initial },
+    ...moves.map(({ timestamp: at, to_status: status }) => ({ at, status })),
   ]
   const cells = Array.from({ length: bar }, () => ' ')
   for (const [i, { at, status }] of entered.entries()) {
-    const mark = marks[status]
-    if (mark === undefined) continue
+    const { tone, terminal }: State = contractMachine.states[status]
+    const mark = marks[tone]
+    if (terminal || mark === undefined) continue
     const until = entered[i + 1]?.at ?? end
     for (let cell = cellOf(at); cell <= cellOf(until); cell++) cells[cell] = mark
   }

@@ -1,5 +1,6 @@
 import { isoTime } from '../../kernel/instant.ts'
 import { printable, printableJson } from '../../kernel/printable.ts'
+import { declaredState, type MachineName } from '../../machines/all.ts'
 import { elapsed, span } from '../../observation/durations.ts'
 import type { Io } from '../host.ts'
 
@@ -28,6 +29,13 @@ export function paintFor(hasColor: boolean): Paint {
     bad: brush(codes.bad),
     warn: brush(codes.warn),
   }
+}
+
+const brushes = { good: 'good', bad: 'bad', waiting: 'warn', active: 'strong', idle: 'faint' } as const
+
+/** A state, or text about it, in the colour of its declared tone. */
+export function inTone(paint: Paint, machine: MachineName, state: string, text = state): string {
+  return paint[brushes[declaredState(machine, state)?.tone ?? 'idle']](text)
 }
 
 /** Makes foreign text safe for a terminal. Every renderer passes text of others through this. */

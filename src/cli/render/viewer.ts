@@ -1,12 +1,12 @@
 import type { Rune } from '../../runes/rune.ts'
-import type { Heard } from '../../surface/client.ts'
+import type { Received } from '../../surface/client.ts'
 import type { Io } from '../host.ts'
 import { recordLine, storyLine } from './story.ts'
 import { clockTime, columns, inOrder, paintFor, safe, safeJson } from './text.ts'
 
 /** What is shown of a run while it goes on. */
 export interface Viewer {
-  show(heard: Heard): void
+  show(received: Received): void
   /** A line that is no part of the run: a hint, a question. It begins on a line of its own. */
   say(text: string): void
   end(): void
@@ -61,11 +61,11 @@ export function createViewer({ out, err, write, terminal }: Io, detail: Detail):
   }
 
   return {
-    show(heard) {
-      if (detail === 'json') out(safeJson(inOrder(heard)))
-      else if (heard.type === 'rune') showRune(heard.rune)
-      else if (heard.delta.channel === 'text') {
-        const { turn_id, round, offset, text } = heard.delta
+    show(received) {
+      if (detail === 'json') out(safeJson(inOrder(received)))
+      else if (received.type === 'rune') showRune(received.rune)
+      else if (received.delta.channel === 'text') {
+        const { turn_id, round, offset, text } = received.delta
         const place = `${turn_id}/${round}`
         if (place !== streamed.place) streamed = { place, text: '' }
         // A late subscriber missed the beginning; the durable text brings all of it.

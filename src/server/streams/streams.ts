@@ -104,7 +104,7 @@ export function createStreams({ backend, timers, warn }: StreamPorts, given: Par
     if (connections.size >= limit) throw faults.too_many_streams({ limit })
   }
 
-  /** What came before the run in its session is not read. */
+  /** Reads the log from the first rune of the run. */
   async function hubOf(session_id: string, run_id: string, empty: () => void): Promise<RunHub> {
     const [opened] = await runesOf(runelog, run_id)
     const after = (opened?.event_id ?? 1) - 1

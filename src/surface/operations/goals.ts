@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { goalConfig } from '../../autonomy/goals/goal-context.ts'
 import { type GoalReport, isAtWork, reportOf } from '../../autonomy/goals/report.ts'
 import { faults } from '../../faults/catalogue.ts'
-import { stateNames } from '../../kernel/machine.ts'
+import { isTerminal, stateNames } from '../../kernel/machine.ts'
 import { goalMachine } from '../../machines/goal.ts'
 import { taskOf } from '../../observation/fold-goal.ts'
 import type { Finding, GoalView } from '../../observation/goal-state.ts'
@@ -51,7 +51,7 @@ export const listGoals = defineOperation({
   query: z.strictObject({ ...pageQuery, state: goalState.optional() }),
   returns: pageOf(goalShape),
   async run(backend, { query: { limit, cursor, state } }) {
-    const open = stateNames(goalMachine).filter((name) => !('terminal' in goalMachine.states[name]))
+    const open = stateNames(goalMachine).filter((name) => !isTerminal(goalMachine, name))
     const tags = (state === undefined ? open : [state]).map((name) => `goal:${name}`)
     const page = { backward: true, ...pageAsked('list_goals', { limit, cursor }) }
     const { shown, next_cursor } = paged(await mergedRows(backend.runelog, subjects, tags, page), limit)

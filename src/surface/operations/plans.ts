@@ -176,7 +176,7 @@ export const submitPlan = defineOperation({
   scope: 'operate',
   summary: 'Have an intent judged: a frozen plan, the reason why there is none, or questions. Nothing runs.',
   body: z.strictObject({
-    /** An intent that does not fit its schema is told every mistake. An empty checksum is filled in. */
+    /** A refusal names every field that does not fit the schema. An empty checksum is filled in. */
     intent: jsonObject,
     /** What a scan of the project found. Without it there is no plan. */
     facts: jsonValue.optional(),

@@ -234,7 +234,7 @@ async function refuseForeign(backend: Backend, run_id: string, interaction_id: s
     throw faults.not_found({ what: `interaction of ${run_id}`, id: interaction_id })
 }
 
-/** What stops a run: once more it answers where the run stood when the request was recorded, as it was told then. */
+/** A repeated request to stop gets the same answer: where the run stood when the request was recorded. */
 const stopping = {
   scope: 'operate',
   returns: stoppedShape,

@@ -1,7 +1,8 @@
 import { isRecord } from '../../../coordinator/checksum.ts'
 import { withJournal } from '../../../coordinator/outputs/freeze.ts'
 import { choicesIn } from '../../../coordinator/questions/answers.ts'
-import type { CoordinationState } from '../../../machines/coordination.ts'
+import { isTerminal } from '../../../kernel/machine.ts'
+import { type CoordinationState, coordinationMachine } from '../../../machines/coordination.ts'
 import type { Client } from '../../../surface/client.ts'
 import { withoutUndefined } from '../../../surface/operation.ts'
 import { getOutput } from '../../../surface/operations/executions.ts'
@@ -102,7 +103,7 @@ function pairs(words: readonly string[], refuse: Call['refuse']): Readonly<Recor
 export async function reportPlan(client: Client, card: PlanCard, { values, io, next }: ReportCall): Promise<number> {
   const { coordination_id, state, waits_for, failure } = card
   const { out: folder } = values
-  const isOver = state === 'DONE' || failure !== null
+  const isOver = isTerminal(coordinationMachine, state)
   if (folder !== undefined && isOver) {
     const times = [card.submitted_at, ...card.moves.map(({ at }) => at)]
     await io.host.planning.writePlan(folder, withJournal(await filesOf(client, coordination_id), times))
@@ -145,6 +146,6 @@ async function filesOf(client: Client, coordination_id: string) {
 
 /** The exit code for the state of a plan. */
 export function planExit(state: CoordinationState): number {
-  if (state === 'DONE') return exits.ok
-  return state === 'AWAITING_ANSWERS' ? exits.waiting : exits.failed
+  const { tone } = coordinationMachine.states[state]
+  return tone === 'good' ? exits.ok : tone === 'waiting' ? exits.waiting : exits.failed
 }
