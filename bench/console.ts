@@ -128,7 +128,7 @@ await buildConsole()
 const session_id = await fill()
 const serving = await serveConfig(
   { store, agents, warn: () => {}, server: { tokens: [{ name: 'bench', token, scope: 'admin' }] } },
-  { host: undefined, port: 0, hosts: [], tls: undefined, allow_plain_http: false, is_quiet: true },
+  { port: 0, quiet: true },
   { onRune: () => {}, warn: () => {} },
 )
 const browser = await openBrowser()

@@ -24,7 +24,7 @@ export function post<T>(path: string, body: object = {}, key: string = crypto.ra
 }
 
 /** A path with those query fields that have a value. */
-export function withQuery(path: string, query: Query): string {
+function withQuery(path: string, query: Query): string {
   const given = Object.entries(query).flatMap(([name, value]) =>
     value === undefined || value === null || value === '' ? [] : [[name, String(value)] as [string, string]],
   )

@@ -1,11 +1,11 @@
 import { useState } from 'react'
 import type { BundleVerdict } from '../../src/runes/bundle.ts'
+import { readLines } from '../../src/wire/server-sent.ts'
 import { authorization, type Problem, problemOf } from '../api/request.ts'
 import { bundleAddress } from '../api/sessions.ts'
 import { Trouble } from '../parts/states.tsx'
 import { At } from '../parts/time.tsx'
 import { count, plural } from '../words.ts'
-import { linesOf } from './lines.ts'
 import { BadEvent, Redactions } from './on-server.tsx'
 import { verifyBundle } from './verify-bundle.ts'
 
@@ -21,7 +21,7 @@ export function InBrowser({ session_id }: { session_id: string | undefined }) {
 
   async function check(body: ReadableStream<Uint8Array>, source: string) {
     setState({ is: 'busy', events: 0 })
-    const verdict = await verifyBundle(linesOf(body), (events) => setState({ is: 'busy', events }))
+    const verdict = await verifyBundle(readLines(body), (events) => setState({ is: 'busy', events }))
     setState({ is: 'done', verdict, source })
   }
   async function fetchBundle(id: string) {

@@ -33,7 +33,6 @@ export const systemHost: Host = {
     return use === 'act' ? working.openActingClient(where) : working.openWorkingClient(where)
   },
   hasConfig: async (file) => (await import('./load-config.ts')).hasConfig(file),
-  openBundle: async (where, find) => (await import('./open-client.ts')).openBundle(where, find),
   examine: async (where) => (await import('./examine.ts')).examine(where),
   startWorker: async (where, io) => (await import('./start-worker.ts')).startWorker(where, io),
   planning,

@@ -1,4 +1,3 @@
-import type { Goals } from '../autonomy/goals/goals.ts'
 import { faults } from '../faults/catalogue.ts'
 import { memoryFact } from '../observation/contract.ts'
 import { isShown } from '../observation/visible.ts'
@@ -11,7 +10,7 @@ import { createRunHandle } from '../runtime/run-handle.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { cardOf } from '../surface/cards.ts'
 import type { Client } from '../surface/client.ts'
-import type { Agents, Commands, Executions, Inbox, Runs, Sessions } from '../surface/library.ts'
+import type { Agents, Commands } from '../surface/library.ts'
 import { withoutUndefined } from '../surface/operation.ts'
 import { getConsequence, getSnapshot, getTimeline, getTransitions } from '../surface/operations/executions.ts'
 import { getRun, listRuns, runHistory, runTrace } from '../surface/operations/runs.ts'
@@ -21,20 +20,8 @@ import type { PlansOfStore } from './open-plans.ts'
 
 /** A store with its agents: start runs, answer questions, observe, and close. */
 export interface Statewright extends Commands {
-  /** Start runs, stop them, and see where they stand. */
-  readonly runs: Runs
-  /** Create, pause, close and observe sessions. */
-  readonly sessions: Sessions
-  /** Questions that wait for a person, and the ways to reply. */
-  readonly inbox: Inbox
-  /** The configured agents, and agents in sessions. */
-  readonly agents: Agents
-  /** The contract of each call that acts on the world. */
-  readonly executions: Executions
   /** Intents that are judged before anything runs. */
   readonly plans: PlansOfStore
-  /** Plan, execute and review until a goal is met. */
-  readonly goals: Goals
   /** The log of every session, to read and to follow. */
   readonly runelog: RunelogReader
   /** No other process writes to the store while it is open. */

@@ -13,7 +13,7 @@ import { createServer } from '../server/server.ts'
 import { createStreams } from '../server/streams/streams.ts'
 import { operations } from '../surface/operations/all.ts'
 import { parseStoreUrl } from '../surface/store-url.ts'
-import type { Serving, ServingOptions, WorkingIo } from '../surface/wiring.ts'
+import type { ServerAsked, Serving, ServingOptions, WorkingIo } from '../surface/wiring.ts'
 import { isLoopback, isLoopbackHost } from '../wire/common.ts'
 import { backendOf } from './backend.ts'
 import { defaultPort } from './defaults.ts'
@@ -24,20 +24,16 @@ import { keyOf, tokenFileOf } from './store-key.ts'
 import { cleaning, knownSecrets, logLevel } from './warnings.ts'
 
 /** Starts a server as a config file describes it. */
-export async function startServer(asked: ServingOptions, io: WorkingIo): Promise<Serving> {
+export async function startServer(asked: ServerAsked, io: WorkingIo): Promise<Serving> {
   return serveConfig(await configAt(asked), asked, io)
 }
 
 /** Starts a server for a config. If a step fails, it undoes the steps before. */
-export async function serveConfig(
-  config: Config,
-  asked: Omit<ServingOptions, 'config' | 'store'>,
-  io: WorkingIo,
-): Promise<Serving> {
+export async function serveConfig(config: Config, asked: ServingOptions, io: WorkingIo): Promise<Serving> {
   const { server = {} } = config
   const host = asked.host ?? server.host ?? '127.0.0.1'
-  if (!isLoopbackHost(host) && asked.tls === undefined && !asked.allow_plain_http) throw faults.bind_refused({ host })
-  const usualLevel = asked.is_quiet ? 'warn' : 'info'
+  if (!isLoopbackHost(host) && asked.tls === undefined && !asked.allowPlainHttp) throw faults.bind_refused({ host })
+  const usualLevel = asked.quiet ? 'warn' : 'info'
   const tls = asked.tls === undefined ? {} : { tls: readTls(asked.tls) }
   const own = ownToken(config.store)
   // No token reaches the disk or a log, not even inside a message.
@@ -72,7 +68,7 @@ export async function serveConfig(
       newId: () => ids.next('req'),
       timers: systemTimers,
       logger: createLogger(store.redactor, { write: (line) => io.warn(line.trimEnd()) }, logLevel(usualLevel)),
-      hosts: [...(server.hosts ?? []), ...asked.hosts],
+      hosts: [...(server.hosts ?? []), ...(asked.hosts ?? [])],
       origins: server.origins ?? [],
       limits,
       ...tls,

@@ -8,13 +8,11 @@ import type { CheckSignature } from '../runes/checkpoint.ts'
 import type { Client } from '../surface/client.ts'
 import type {
   BackedUp,
-  Bundle,
   ExistingStore,
   Finding,
   PlanAsked,
+  ServerAsked,
   Serving,
-  ServingOptions,
-  SessionFinder,
   Use,
   Where,
   Working,
@@ -60,8 +58,6 @@ export interface Host {
   readonly openClient: (where: Where, use: Use) => Promise<Client>
   /** Opens a client for the plans of a store, which need no config. */
   readonly openPlans: (where: Where, asked: PlanAsked) => Promise<Client>
-  /** Exports a session. */
-  readonly openBundle: (where: Where, find: SessionFinder) => Promise<Bundle>
   /** Copies a store into a new folder. */
   readonly backUp: (url: string | undefined, folder: string) => Promise<BackedUp>
   /** Checks everything that could keep a command from working. */
@@ -69,7 +65,7 @@ export interface Host {
   /** Whether there is a config: the one that was named, or the default one. */
   readonly hasConfig: (named: string | undefined) => Promise<boolean>
   readonly startWorker: (where: Pick<Where, 'store' | 'config'>, io: WorkingIo) => Promise<Working>
-  readonly startServer: (asked: ServingOptions, io: WorkingIo) => Promise<Serving>
+  readonly startServer: (asked: ServerAsked, io: WorkingIo) => Promise<Serving>
   readonly playDemo: (io: Io, options: DemoOptions) => Promise<number>
   /** Calls back on Ctrl-C, and with 'leave' on SIGTERM, instead of ending the process. Returns the way to unsubscribe. */
   readonly onInterrupt: (listener: (asked?: 'leave') => void) => () => void

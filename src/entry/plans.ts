@@ -20,8 +20,6 @@ import {
 import * as sealing from '../coordinator/checksum.ts'
 import * as core from '../coordinator/coordinate.ts'
 import * as freezing from '../coordinator/outputs/freeze.ts'
-import * as journals from '../coordinator/outputs/freeze.ts'
-import * as dsse from '../coordinator/outputs/freeze.ts'
 import type { PlanProblem } from '../coordinator/outputs/lineage.ts'
 import * as verifying from '../coordinator/outputs/verify.ts'
 import type { AnswerRound, CoordinationInput, Ports } from '../coordinator/progress.ts'
@@ -115,7 +113,7 @@ export function freeze(
   coordination: Ended,
   input: Pick<PlanInput, 'intent' | 'policy'>,
   ports: Hash,
-  signer?: dsse.Signer,
+  signer?: freezing.Signer,
 ): freezing.FrozenFiles {
   checkHash('freeze', ports)
   if (signer !== undefined) checkSigner('freeze', signer)
@@ -130,7 +128,7 @@ export function freeze(
 }
 
 /** When each move of a tape was made, and how long the state before it lasted. `times` has an instant for each entry. */
-export function journalOf(tape: Pick<RunTape, 'run_id' | 'entries'>, times: readonly number[]): journals.Journal {
+export function journalOf(tape: Pick<RunTape, 'run_id' | 'entries'>, times: readonly number[]): freezing.Journal {
   const { run_id, entries } = readArgument(
     { of: 'journalOf', name: 'tape' },
     pick(tape, ['run_id', 'entries']),
@@ -140,21 +138,21 @@ export function journalOf(tape: Pick<RunTape, 'run_id' | 'entries'>, times: read
   const instants = z
     .array(z.int().min(0))
     .length(entries.length, `must have ${entries.length} times, one for each entry`)
-  return journals.journalOf({ run_id, entries }, readArgument({ of: 'journalOf', name: 'times' }, times, instants))
+  return freezing.journalOf({ run_id, entries }, readArgument({ of: 'journalOf', name: 'times' }, times, instants))
 }
 
 /** A DSSE envelope around a text, signed. */
-export function seal(text: string, signer: dsse.Signer): dsse.Envelope {
+export function seal(text: string, signer: freezing.Signer): freezing.Envelope {
   checkText({ of: 'seal', name: 'text' }, text)
   checkSigner('seal', signer)
-  return dsse.seal(text, signer)
+  return freezing.seal(text, signer)
 }
 
 /** Checks the files of a plan with nothing but the files, and with a key who signed them. Nothing is wrong if nothing comes back. */
 export function verifyPlan(
   files: freezing.FrozenFiles,
   ports: Hash,
-  signature?: dsse.SignatureCheck,
+  signature?: freezing.SignatureCheck,
 ): readonly PlanProblem[] {
   checkHash('verifyPlan', ports)
   if (signature !== undefined)

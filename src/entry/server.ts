@@ -6,20 +6,10 @@ import type { StatewrightOptions } from '../app/statewright.ts'
 import { faults } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
 import { closedObject, fieldProblems, problemSentence } from '../runtime/shape-problems.ts'
+import type { ServingOptions } from '../surface/wiring.ts'
 
-/** What wins over `server` in the config. */
-export interface ServeOptions {
-  readonly host?: string
-  /** Default: 4400, or any free port if that one is taken. */
-  readonly port?: number
-  /** More names that the server answers to. */
-  readonly hosts?: readonly string[]
-  /** Files in PEM. Without them the server listens to this machine only. */
-  readonly tls?: { readonly cert: string; readonly key: string }
-  /** Listens to other machines without TLS, because a proxy in front encrypts. */
-  readonly allowPlainHttp?: boolean
-  /** Logs warnings only, and not each request. */
-  readonly quiet?: boolean
+/** How a server is started, and where its log goes. */
+export interface ServeOptions extends ServingOptions {
   /** Gets each line of the log. Default: stderr. */
   readonly log?: (line: string) => void
 }
@@ -59,10 +49,8 @@ export async function serve(config: StatewrightOptions, options: ServeOptions = 
   if (!read.success) throw bad(`${problemSentence(fieldProblems(read.error))}.`)
   // The server is loaded with the first call: a program that only names its types does not load it.
   const { serveConfig } = await import('../app/serve.ts')
-  const { host, port, hosts = [], tls, allowPlainHttp = false, quiet = false } = options
-  const { log = (line: string) => void process.stderr.write(`${line}\n`) } = options
-  const asked = { host, port, hosts, tls, is_quiet: quiet, allow_plain_http: allowPlainHttp }
-  const io = { onRune: () => {}, warn: log }
+  const { log: warn = (line: string) => void process.stderr.write(`${line}\n`), ...asked } = options
+  const io = { onRune: () => {}, warn }
   const { url, token_file, new_token, broken, stop } = await serveConfig({ ...config, store }, asked, io)
   return { url, tokenFile: token_file, newToken: new_token, broken, stop }
 }

@@ -2,6 +2,7 @@ import type { Rune } from '../runes/rune.ts'
 import type { Asked } from '../runtime/assignment.ts'
 import type { EphemeralDelta } from '../runtime/engine.ts'
 import type { Backend } from './backend.ts'
+import { bundleLines } from './bundle.ts'
 import { carryOut, readRequest } from './carry-out.ts'
 import type { Operation } from './operation.ts'
 
@@ -10,6 +11,8 @@ export interface Client {
   call<P, Q, B, R>(operation: Operation<P, Q, B, R>, given: Given<P, Q, B>): Promise<R>
   /** Everything after a cursor, without gap or duplicate, live; and text that is not durable yet. */
   follow(session_id: string, after: number, signal: AbortSignal): AsyncIterable<Received>
+  /** A session as a file that proves itself, line by line, each with its end. */
+  bundle(session_id: string): Promise<AsyncIterable<string>>
   /** A server answers, which works by itself. */
   readonly isServed: boolean
   /** Where this process works itself: carries out what is asked for, and nothing else. A server works by itself. */
@@ -71,6 +74,7 @@ export function localClient(backend: Backend, close: () => Promise<void>): Clien
       }
     },
 
+    bundle: (session_id) => bundleLines(backend, session_id),
     close,
   }
 }

@@ -195,10 +195,16 @@ export interface Executions {
 
 /** What operations ask of a process that works. */
 export interface Commands {
+  /** Start runs, stop them, and see where they stand. */
   readonly runs: Runs
+  /** Create, pause, close and observe sessions. */
   readonly sessions: Sessions
+  /** Questions that wait for a person, and the ways to reply. */
   readonly inbox: Inbox
+  /** The configured agents, and agents in sessions. */
   readonly agents: Agents
+  /** The contract of each call that acts on the world. */
   readonly executions: Executions
+  /** Plan, execute and review until a goal is met. */
   readonly goals: Goals
 }

@@ -2,7 +2,7 @@ import { faults, isFault } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { EphemeralDelta } from '../runtime/engine.ts'
-import { resumeServerSent } from '../wire/server-sent.ts'
+import { readLines, resumeServerSent } from '../wire/server-sent.ts'
 import type { Client, Given, Received } from './client.ts'
 import type { Operation } from './operation.ts'
 
@@ -78,8 +78,18 @@ export function remoteClient({ url, token, fetch, pause }: RemotePorts): Client 
       }
     },
 
+    async bundle(session_id) {
+      const response = await send(`/api/sessions/${encodeURIComponent(session_id)}/bundle`, {})
+      if (!response.ok) throw await faultOf(url, response)
+      return endedLines(response.body as AsyncIterable<Uint8Array>)
+    },
+
     close: async () => {},
   }
+}
+
+async function* endedLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  for await (const line of readLines(body)) yield `${line}\n`
 }
 
 /** What a follower wants of a stream: runes, and text that is not durable yet. */
@@ -103,7 +113,7 @@ function pathOf({ path }: { readonly path: string }, params: unknown, query: unk
 }
 
 /** What a server refused, as the fault that it was. */
-export async function faultOf(url: string, response: Response): Promise<Fault> {
+async function faultOf(url: string, response: Response): Promise<Fault> {
   const problem = (await response.json().catch(() => ({}))) as Partial<Record<string, unknown>>
   const { code, detail, details, retry } = problem
   if (typeof code !== 'string')

@@ -7,7 +7,6 @@ import type { Stray } from '../runelog/segment.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { AbandonedRun } from '../runtime/store.ts'
 import type { StoreKey } from './backend.ts'
-import type { Client } from './client.ts'
 
 /** The places that a command names. The environment, the config and the defaults fill in the rest. */
 export interface Where {
@@ -33,19 +32,6 @@ export interface ExistingStore extends StoreKey {
   readonly discard: (stray: Stray) => Promise<void>
   /** Rows, outputs and files that do not follow from the log. */
   readonly damages: () => AsyncIterable<Damage>
-}
-
-/** A session as an export: its lines, each with its line end. */
-export interface Bundle {
-  readonly session_id: string
-  readonly lines: AsyncIterable<string>
-  close(): Promise<void>
-}
-
-/** How the session of an export is found. */
-export interface SessionFinder {
-  readonly inStore: (store: ExistingStore) => Promise<string>
-  readonly onServer: (client: Client) => Promise<string>
 }
 
 /** A copy of a store. */
@@ -93,18 +79,23 @@ export interface Working {
   stop(): Promise<void>
 }
 
-/** How a server is started; the config fills in what is undefined. */
-export interface ServingOptions extends Pick<Where, 'store' | 'config'> {
-  readonly host: string | undefined
-  readonly port: number | undefined
-  /** More host names that the server answers to. */
-  readonly hosts: readonly string[]
-  readonly tls: { readonly cert: string; readonly key: string } | undefined
-  /** Log failures only, not every request. */
-  readonly is_quiet: boolean
-  /** A proxy in front of the server encrypts. */
-  readonly allow_plain_http: boolean
+/** How a server is started. What is given here wins over `server` in the config. */
+export interface ServingOptions {
+  readonly host?: string
+  /** Default: 4400, or any free port if that one is taken. */
+  readonly port?: number
+  /** More names that the server answers to. */
+  readonly hosts?: readonly string[]
+  /** Files in PEM. Without them the server listens to this machine only. */
+  readonly tls?: { readonly cert: string; readonly key: string }
+  /** Listens to other machines without TLS, because a proxy in front encrypts. */
+  readonly allowPlainHttp?: boolean
+  /** Logs warnings only, and not each request. */
+  readonly quiet?: boolean
 }
+
+/** A server as a command asks for it. */
+export type ServerAsked = ServingOptions & Pick<Where, 'store' | 'config'>
 
 /** A server that listens. */
 export interface Serving extends Working {

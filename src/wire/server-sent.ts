@@ -1,3 +1,23 @@
+/** The longest line that is read. A longer one is cut. */
+const longestLine = 2 ** 27
+
+/** The lines of a text in UTF-8. Only a line feed ends a line, so that no other byte can stand for one. */
+export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, void> {
+  const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
+  let rest = ''
+  for await (const bytes of body) {
+    // Only the new part is searched: a long line costs no more than its length.
+    const [first = '', ...more] = utf8.decode(bytes, { stream: true }).split('\n')
+    rest += first
+    for (const line of more) {
+      yield rest
+      rest = line
+    }
+    if (rest.length > longestLine) break
+  }
+  if (rest !== '') yield rest
+}
+
 /** One event of an event stream, as the HTML standard has them. */
 export interface ServerSent {
   readonly type: string
@@ -37,7 +57,7 @@ export async function* readServerSent(
 }
 
 /** How a stream is opened, and opened again. */
-export interface ResumedStream {
+interface ResumedStream {
   readonly signal: AbortSignal
   /** The cursor to begin after; empty: none. */
   readonly after?: string

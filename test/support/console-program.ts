@@ -31,7 +31,7 @@ const serving = await serveConfig(
     },
     warn: () => {},
   },
-  { host: undefined, port: Number(port), hosts: [], tls: undefined, allow_plain_http: false, is_quiet: true },
+  { port: Number(port), quiet: true },
   { onRune: () => {}, warn: (text) => void writeSync(2, `${text}\n`) },
 )
 writeSync(1, `${JSON.stringify({ url: serving.url })}\n`)

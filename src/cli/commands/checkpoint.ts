@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 import { faults, fileRefused } from '../../faults/catalogue.ts'
 import { checkpointLine } from '../../runes/bundle.ts'
 import { type Checkpoint, signCheckpoint } from '../../runes/checkpoint.ts'
@@ -8,7 +8,8 @@ import type { ExistingStore } from '../../surface/wiring.ts'
 import { command } from '../command.ts'
 import { exits } from '../exits.ts'
 import type { Host, Io } from '../host.ts'
-import { hereOrThereOptions, jsonOption } from '../options.ts'
+import { clientOptions, hereOrThereOptions, jsonOption } from '../options.ts'
+import { busy, next } from '../print.ts'
 import { everySession, hereOrThere, resolveId, sessionNamed } from '../reach.ts'
 
 /** The command `checkpoint`. */
@@ -113,4 +114,62 @@ async function withFile<T>(path: string, flags: 'a' | 'r', work: (file: FileHand
   } finally {
     await file.close()
   }
+}
+
+/** The command `export`. */
+export const exportCommand = command({
+  name: 'export',
+  usage: 'statewright export SESSION -o FILE',
+  summary: 'Write a session to a file that proves itself: every record, and a signed checkpoint.',
+  takes: 1,
+  options: { output: { type: 'string', short: 'o', summary: 'the file to write' }, ...clientOptions },
+  async run({ on, values: { output: path, json }, io, print, refuse }) {
+    if (path === undefined) throw refuse('Say where to, with -o FILE.')
+    await on('look', ['session'], async (client, { session_id }) => {
+      const lines = await client.bundle(session_id)
+      const writing = writeBundle({ io, session_id, lines }, path)
+      const { event_id, public_key } = await writing.catch((error) => {
+        throw fileRefused(path, error)
+      })
+      print({ session_id, events: event_id, file: path, public_key }, () => [
+        `${session_id}: ${event_id} events written to ${path}, signed with the key ${public_key}`,
+      ])
+    })
+    next(io, { values: { json } }, `verify --bundle ${path}`)
+  },
+})
+
+interface Exported {
+  readonly io: Io
+  readonly session_id: string
+  readonly lines: AsyncIterable<string>
+}
+
+/** Writes a draft, and renames it once its last line, the checkpoint, is there. A device or a pipe has no draft. */
+async function writeBundle({ io, session_id, lines }: Exported, path: string): Promise<Checkpoint> {
+  const isFile = (await stat(path).catch(() => undefined))?.isFile() ?? true
+  const draft = isFile ? `${path}.part` : path
+  const file = await open(draft, 'w', 0o600)
+  let written = 0
+  let last = ''
+  const copy = async () => {
+    for await (const line of lines) {
+      await file.write(line)
+      written += 1
+      last = line
+    }
+    if (isFile) await file.sync()
+  }
+  try {
+    await busy(io, () => `writing ${session_id}: ${written} lines`, copy)
+  } catch (error) {
+    if (isFile) await rm(draft, { force: true })
+    throw error
+  } finally {
+    await file.close()
+  }
+  const { checkpoint } = JSON.parse(last) as { checkpoint?: Checkpoint }
+  if (checkpoint === undefined) throw new Error(`The bundle of ${session_id} ended before its checkpoint.`)
+  if (isFile) await rename(draft, path)
+  return checkpoint
 }

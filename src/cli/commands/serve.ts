@@ -1,6 +1,7 @@
 import type { Fault } from '../../faults/fault.ts'
 import { isoTime } from '../../kernel/instant.ts'
 import type { Rune } from '../../runes/rune.ts'
+import { withoutUndefined } from '../../surface/operation.ts'
 import type { Working } from '../../surface/wiring.ts'
 import { command } from '../command.ts'
 import { exitFor, exits } from '../exits.ts'
@@ -29,19 +30,15 @@ export const serveCommand = command({
   }) {
     if ((cert === undefined) !== (key === undefined)) throw call.refuse('A certificate and its key are given together.')
     const { host, out, err, terminal } = call.io
-    const server = await host.startServer(
-      {
-        config,
-        store,
-        host: values.host,
-        port: call.count('port', [0, 65_535]),
-        hosts: hosts.split(',').filter((name) => name !== ''),
-        tls: cert === undefined || key === undefined ? undefined : { cert, key },
-        is_quiet: values.quiet === true,
-        allow_plain_http: values['allow-plain-http'] === true,
-      },
-      { onRune: () => {}, warn: err },
-    )
+    const asked = withoutUndefined({
+      host: values.host,
+      port: call.count('port', [0, 65_535]),
+      hosts: hosts.split(',').filter((name) => name !== ''),
+      tls: cert === undefined || key === undefined ? undefined : { cert, key },
+      quiet: values.quiet,
+      allowPlainHttp: values['allow-plain-http'],
+    })
+    const server = await host.startServer({ config, store, ...asked }, { onRune: () => {}, warn: err })
     const { url, agents, new_token, token_file } = server
     out(`Serving ${agents.join(', ')} on ${url}`)
     // Output that is not a terminal may be a log that others read.

@@ -10,6 +10,7 @@ import { type BadEvent, createVerifier, type LogFormat, type Redacted } from '..
 import type { Client } from '../../surface/client.ts'
 import { auditSession } from '../../surface/operations/runes.ts'
 import type { ExistingStore } from '../../surface/wiring.ts'
+import { readLines } from '../../wire/server-sent.ts'
 import { type Call, command } from '../command.ts'
 import { exits } from '../exits.ts'
 import { jsonOption, type Options, storeOption } from '../options.ts'
@@ -169,7 +170,7 @@ async function verifyBundle({ io: { host } }: VerifyCall, path: string, trusted:
     trusted,
     readAgain: readGuardsAgain,
   })
-  for await (const line of lines(path)) verifier.take(line)
+  for await (const line of linesIn(path)) verifier.take(line)
   const { session_id, events, checkpoint, bad, redactions, format } = verifier.end()
   return {
     session_id: session_id ?? path,
@@ -186,7 +187,7 @@ async function verifyBundle({ io: { host } }: VerifyCall, path: string, trusted:
 async function readMarks({ values: { checkpoints: path }, io, refuse }: VerifyCall, keys: Keys): Promise<Marks> {
   if (path === undefined) return new Map()
   const all: Checkpoint[] = []
-  for await (const line of lines(path)) {
+  for await (const line of linesIn(path)) {
     const checkpoint = readCheckpoint(checkpointIn(line))
     const problem =
       checkpoint === undefined ? 'It is not a checkpoint.' : checkpointProblem(checkpoint, io.host.checkSignature, keys)
@@ -231,29 +232,11 @@ function ownKey({ publicKey }: ExistingStore): readonly string[] {
   }
 }
 
-async function* parts(path: string): AsyncGenerator<string, void, void> {
+async function* linesIn(path: string): AsyncGenerator<string, void, void> {
   try {
     const file = await open(path)
-    for await (const part of file.createReadStream({ encoding: 'utf8' })) yield part as string
+    yield* readLines(file.createReadStream())
   } catch (error) {
     throw faults.file_unusable({ file: path, problem: (error as Error).message })
   }
-}
-
-/** The limit of a line. A longer one is cut, and then is not JSON. */
-const longestLine = 2 ** 27
-
-/** Lines end with a line feed only, so that no other byte can stand for one. */
-async function* lines(path: string): AsyncGenerator<string, void, void> {
-  let rest = ''
-  for await (const part of parts(path)) {
-    const [first = '', ...more] = part.split('\n')
-    rest += first
-    for (const line of more) {
-      yield rest
-      rest = line
-    }
-    if (rest.length > longestLine) break
-  }
-  if (rest !== '') yield rest
 }

@@ -1,3 +1,6 @@
+import type { Machine } from '../../kernel/machine.ts'
+import { toMermaid, topology, toXState } from '../../kernel/topology.ts'
+import { machines } from '../../machines/all.ts'
 import { shorten } from '../../observation/describe.ts'
 import type { Client } from '../../surface/client.ts'
 import { withoutUndefined } from '../../surface/operation.ts'
@@ -5,12 +8,68 @@ import { listMemory } from '../../surface/operations/agents.ts'
 import { getTimeline } from '../../surface/operations/executions.ts'
 import { getOccupancy } from '../../surface/operations/machines.ts'
 import { listRunes, stateAt } from '../../surface/operations/runes.ts'
-import { runTrace } from '../../surface/operations/runs.ts'
+import { listRuns, runTrace } from '../../surface/operations/runs.ts'
+import { listSessions } from '../../surface/operations/sessions.ts'
+import type { Page } from '../../wire/common.ts'
+import type { ListedRun } from '../../wire/run.ts'
 import { type Call, type Command, command } from '../command.ts'
 import { clientOptions } from '../options.ts'
-import { timelineLines } from '../render/show.ts'
+import { sessionRows, timelineLines } from '../render/show.ts'
 import { guardLines, recordLine, storyLine } from '../render/story.ts'
 import { ago, clockTime, columns, fullTime, safeLine } from '../render/text.ts'
+
+const statuses = { waiting: 'waiting_user', failed: 'failed', running: 'running', queued: 'queued' } as const
+
+/** The command `ps`. */
+export const psCommand = command({
+  name: 'ps',
+  usage: 'statewright ps [TEXT] [--waiting | --failed | --running | --queued] [--agent NAME] [--runs] [--limit N]',
+  summary:
+    'List sessions, the one that was last updated first: what each is doing and what it waits for. With TEXT, only those that have its words.',
+  takes: [0, 1],
+  options: {
+    waiting: { type: 'boolean', summary: 'only those that wait for a person' },
+    failed: { type: 'boolean', summary: 'only those whose last run failed' },
+    running: { type: 'boolean', summary: 'only those at work' },
+    queued: { type: 'boolean', summary: 'only those that wait for a worker' },
+    agent: { type: 'string', summary: 'only those of this agent' },
+    runs: { type: 'boolean', summary: 'runs instead of sessions, the one that moved last first' },
+    limit: { type: 'string', short: 'n', summary: 'how many, at most 200; else 20' },
+    ...clientOptions,
+  },
+  async run({ words: [q], values: { agent, runs, json }, io, paint, print, next, refuse, onlyOne, count, withClient }) {
+    const first = onlyOne(['waiting', 'failed', 'running', 'queued'])
+    const limit = count('limit', [1, 200]) ?? 20
+    const status = first === undefined ? undefined : statuses[first]
+    if (runs && (q !== undefined || agent !== undefined)) throw refuse('--runs takes neither TEXT nor --agent.')
+    const show = <T>(page: Page<T>, rows: (items: readonly T[], now: number) => readonly string[]) => {
+      print(page, () => rows(page.items, io.host.now()))
+      if (page.items.length === 0 && !json) io.err('Nothing matched.')
+      if (page.next_cursor !== null && !json) io.err('There are more; --limit shows up to 200.')
+    }
+    return withClient('look', async (client) => {
+      if (runs) return show(await client.call(listRuns, { query: withoutUndefined({ limit, status }) }), runRows)
+      const page = await client.call(listSessions, { query: withoutUndefined({ limit, status, agent, q }) })
+      show(page, (items, now) => sessionRows(items, now, paint))
+      const left = page.items.flatMap(({ abandoned }) => abandoned ?? [])
+      if (page.items.some(({ waiting }) => waiting > 0) || left.some(({ unsettled }) => unsettled > 0)) next('inbox')
+      else if (left[0] !== undefined) next(`watch ${left[0].run_id} --work`)
+    })
+  },
+})
+
+function runRows(items: readonly ListedRun[], now: number): readonly string[] {
+  return columns(
+    items.map(({ run_id, status, since, agent, title, is_abandoned }) => [
+      run_id,
+      status,
+      ago(since, now),
+      safeLine(agent ?? ''),
+      shorten(safeLine(title ?? 'untitled'), 60),
+      is_abandoned ? 'its process is gone' : '',
+    ]),
+  )
+}
 
 const timeline = command({
   name: 'timeline',
@@ -124,8 +183,7 @@ async function step(call: Call, client: Client, session_id: string) {
   call.next(`timeline ${session_id}`)
 }
 
-/** The command `occupancy`. */
-export const occupancyCommand = command({
+const occupancy = command({
   name: 'occupancy',
   usage: 'statewright occupancy',
   summary: 'How many sessions, runs, questions and all else are in each state that is not an end, and since when.',
@@ -149,5 +207,46 @@ export const occupancyCommand = command({
     }),
 })
 
-/** Commands that show what a session or a run did. */
-export const views: readonly Command[] = [timeline, trace, memory, replay]
+const written = { json: topology, xstate: toXState }
+const drawn = { mermaid: toMermaid, text: describe }
+
+const topologyOf = command({
+  name: 'topology',
+  usage: 'statewright topology [machine] [--json | --mermaid | --xstate]',
+  summary: 'Print one machine, or all of them: states, moves, forbidden moves and why.',
+  takes: [0, Number.MAX_SAFE_INTEGER],
+  options: {
+    json: { type: 'boolean', summary: 'the topology object; all machines: one object by name' },
+    mermaid: { type: 'boolean', summary: 'a Mermaid state diagram' },
+    xstate: { type: 'boolean', summary: 'an XState 5 configuration' },
+  },
+  async run({ words, onlyOne, refuse, io: { out } }) {
+    const form = onlyOne(['json', 'mermaid', 'xstate']) ?? 'text'
+    if (words.length > 1) throw refuse(`One machine at a time, not ${words.join(' ')}.`)
+    const [name] = words
+    const shown = machines.filter((machine) => name === undefined || machine.name === name)
+    if (shown.length === 0)
+      throw refuse(`There is no machine "${name}"; there are ${machines.map((m) => m.name).join(', ')}.`)
+    if (form === 'text' || form === 'mermaid') return out(shown.map(drawn[form]).join('\n\n'))
+    const entries = shown.map((machine) => [machine.name, written[form](machine)] as const)
+    out(JSON.stringify(name === undefined ? Object.fromEntries(entries) : entries[0]?.[1], null, 2))
+  },
+})
+
+function describe(machine: Machine): string {
+  const states = Object.entries(machine.states).map(([name, state]) => {
+    const flags = [name === machine.initial && 'initial', state.terminal && 'terminal', state.resumable && 'resumable']
+    const marks = flags.filter(Boolean).join(', ')
+    return `  ${name}${marks ? ` (${marks})` : ''}: ${state.meaning}`
+  })
+  const moves = machine.transitions.map(
+    ({ from, on, to, when = [], extension }) =>
+      `  ${from} → ${to} on ${on}${when.length > 0 ? ` if ${when.join(' and ')}` : ''}${extension ? ' (extension)' : ''}`,
+  )
+  const never = machine.forbidden.map(({ from, to, because }) => `  ${from} → ${to}: ${because}`)
+  const title = `${machine.name} v${machine.version}: ${machine.meaning}`
+  return [title, '', 'states', ...states, '', 'moves', ...moves, '', 'never', ...never].join('\n')
+}
+
+/** Commands that show what a session or a run did, and where all of them stand. */
+export const views: readonly Command[] = [timeline, trace, memory, replay, topologyOf, occupancy]

@@ -1,21 +1,13 @@
 import type { Json } from '../../kernel/json.ts'
+import type { Evidence } from '../../runes/kinds/call.ts'
+import type { InteractionCard } from '../../wire/interaction.ts'
 import { ago, fullTime, inOrder, type Paint, remaining, safe, safeLine } from './text.ts'
 
-/** Everything that a person must see before saying yes: nothing in it is shortened. */
-export interface Asking {
-  readonly interaction_id: string
-  readonly interaction_kind: string
-  readonly prompt: string
-  readonly request: Readonly<Record<string, Json>>
-  readonly deadline: number | null
-  readonly on_silence: string
-  readonly digest: string | null
-  readonly opened_at: number
-  /** The evidence about an action whose outcome is unknown. */
-  readonly evidence?: readonly Json[]
-}
+/** What a card shows. */
+export type Asking = Pick<InteractionCard, 'interaction_id' | 'interaction_kind' | 'prompt' | 'request' | 'digest'> &
+  Pick<InteractionCard, 'deadline' | 'on_silence' | 'opened_at'> & { readonly evidence?: readonly Json[] }
 
-const silences: Readonly<Record<string, string>> = {
+const silences: { readonly [S in Asking['on_silence']]: string } = {
   cancel: 'then it counts as not approved',
   auto_decide: 'then the agent decides by itself',
   use_default: 'then the defaults are used',
@@ -67,18 +59,20 @@ function details(asking: Asking, paint: Paint): readonly (readonly [string, stri
     .map(([name, value]) => [safeLine(name), typeof value === 'string' ? safe(value) : written(value)])
 }
 
-const sources: Readonly<Record<string, string>> = {
-  tool: 'tool error',
-  timeout: 'timeout',
-  cancel: 'cancelled',
-  probe: 'probe',
-  worker: 'worker',
-  definition: 'definition',
-}
+const sources: Readonly<Record<string, string>> = { tool: 'tool error', cancel: 'cancelled' }
 
 /** One piece of evidence: when the action began, or what was reported of it afterwards. */
 function evidenceLines(piece: Json): readonly (readonly [string, string])[] {
-  const { started_at, source, message, code, causes = [], response, reported, result } = piece as Evidence
+  const {
+    started_at,
+    source,
+    message,
+    code,
+    causes = [],
+    response,
+    reported,
+    result,
+  } = piece as Partial<Evidence> & { readonly started_at?: number }
   if (started_at !== undefined) return [['began', fullTime(started_at)]]
   const lines = [safe(code === undefined ? `${message}` : `${message} (${code})`)]
   for (const cause of causes)
@@ -89,20 +83,9 @@ function evidenceLines(piece: Json): readonly (readonly [string, string])[] {
   return [[sources[source ?? ''] ?? safeLine(`${source}`), lines.join('\n')]]
 }
 
-interface Evidence {
-  readonly started_at?: number
-  readonly source?: string
-  readonly message?: string
-  readonly code?: string
-  readonly causes?: readonly { readonly message: string; readonly code?: string }[]
-  readonly response?: { readonly status?: number; readonly body?: string }
-  readonly reported?: string
-  readonly result?: Json
-}
-
 function silence({ deadline, on_silence }: Asking, now: number): string {
   if (deadline === null) return 'no deadline; it waits until someone answers'
-  return `until ${fullTime(deadline)} (${remaining(deadline, now)}); ${silences[on_silence] ?? on_silence}`
+  return `until ${fullTime(deadline)} (${remaining(deadline, now)}); ${silences[on_silence]}`
 }
 
 function written(value: Json): string {

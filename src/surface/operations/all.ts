@@ -1,59 +1,31 @@
 import type { Operation } from '../operation.ts'
-import { killAgent, listAgents, listMemory, spawnAgent } from './agents.ts'
-import { getConsequence, getGraphState, getOutput, getSnapshot, getTimeline, getTransitions } from './executions.ts'
-import { approveGoal, cancelGoal, getGoal, getGoalCritiques, listGoals, rejectGoal, startGoal } from './goals.ts'
-import { answer, approve, deny, getInteraction, listInbox, settle } from './inbox.ts'
-import { findSubjects, getMachine, getOccupancy, getTopology, listMachines } from './machines.ts'
-import {
-  answerPlan,
-  getPlan,
-  getPlanGraph,
-  getPlanOutputs,
-  getPlanQuestions,
-  getPlanReviewPack,
-  getPlanRules,
-  getPlanTape,
-  listPlans,
-  submitPlan,
-  verifyPlan,
-} from './plans.ts'
-import { auditSession, listRunes, signSession, stateAt } from './runes.ts'
-import {
-  cancelRun,
-  getRun,
-  interruptRun,
-  listRuns,
-  replyRun,
-  runHistory,
-  runInteraction,
-  runResult,
-  runTrace,
-  steerRun,
-  submitRun,
-} from './runs.ts'
-import {
-  allowAgain,
-  archiveSession,
-  closeSession,
-  pauseSession,
-  redactRune,
-  resumeSession,
-  sendMessage,
-} from './session-commands.ts'
-import { createSession, getSession, listSessions } from './sessions.ts'
+import * as agents from './agents.ts'
+import * as executions from './executions.ts'
+import * as goals from './goals.ts'
+import * as inbox from './inbox.ts'
+import * as machines from './machines.ts'
+import * as plans from './plans.ts'
+import * as runes from './runes.ts'
+import * as runs from './runs.ts'
+import * as acts from './session-commands.ts'
+import * as sessions from './sessions.ts'
 
 /** Everything that can be asked from outside and is answered at once. The server, the documents and the tests walk this list. */
 // biome-ignore format: one line for what belongs together
 export const operations: readonly Operation[] = [
-  listMachines, getMachine, getTopology, getOccupancy,
-  getTimeline, getSnapshot, getConsequence, getTransitions,
-  createSession, listSessions, getSession, sendMessage, pauseSession, resumeSession, closeSession, archiveSession,
-  listRunes, listMemory, stateAt, getGraphState, auditSession, signSession,
-  submitRun, listRuns, getRun, runResult, runInteraction, replyRun, steerRun, interruptRun, cancelRun, runTrace, runHistory,
-  listInbox, getInteraction, approve, deny, answer, settle, getOutput,
-  listAgents, spawnAgent, killAgent,
-  submitPlan, listPlans, getPlan, getPlanGraph, getPlanRules, getPlanQuestions, getPlanReviewPack, getPlanTape,
-  getPlanOutputs, answerPlan, verifyPlan,
-  startGoal, listGoals, getGoal, getGoalCritiques, approveGoal, rejectGoal, cancelGoal,
-  findSubjects, allowAgain, redactRune,
+  machines.listMachines, machines.getMachine, machines.getTopology, machines.getOccupancy,
+  executions.getTimeline, executions.getSnapshot, executions.getConsequence, executions.getTransitions,
+  sessions.createSession, sessions.listSessions, sessions.getSession, acts.sendMessage, acts.pauseSession,
+  acts.resumeSession, acts.closeSession, acts.archiveSession,
+  runes.listRunes, agents.listMemory, runes.stateAt, executions.getGraphState, runes.auditSession, runes.signSession,
+  runs.submitRun, runs.listRuns, runs.getRun, runs.runResult, runs.runInteraction, runs.replyRun, runs.steerRun,
+  runs.interruptRun, runs.cancelRun, runs.runTrace, runs.runHistory,
+  inbox.listInbox, inbox.getInteraction, inbox.approve, inbox.deny, inbox.answer, inbox.settle, executions.getOutput,
+  agents.listAgents, agents.spawnAgent, agents.killAgent,
+  plans.submitPlan, plans.listPlans, plans.getPlan, plans.getPlanGraph, plans.getPlanRules, plans.getPlanQuestions,
+  plans.getPlanReviewPack, plans.getPlanTape,
+  plans.getPlanOutputs, plans.answerPlan, plans.verifyPlan,
+  goals.startGoal, goals.listGoals, goals.getGoal, goals.getGoalCritiques, goals.approveGoal, goals.rejectGoal,
+  goals.cancelGoal,
+  machines.findSubjects, acts.allowAgain, acts.redactRune,
 ]

@@ -70,8 +70,7 @@ test('serve and doctor: a store whose name is none of a file is refused before a
   onTestFinished(() => void vi.unstubAllEnvs())
   const store = 'sqlite::memory:'
   const agents = { main: agent({ role: 'main', model: scriptedModel([say('Done.')]) }) }
-  const asked = { host: undefined, port: 0, hosts: [], tls: undefined, is_quiet: true, allow_plain_http: false }
-  const serving = serveConfig({ store, agents }, asked, { onRune: () => {}, warn: () => {} })
+  const serving = serveConfig({ store, agents }, { port: 0, quiet: true }, { onRune: () => {}, warn: () => {} })
   expect(await refusal(serving)).toMatchObject({ code: 'store_unusable' })
   expect(readdirSync(home)).toEqual([])
   const findings = await examine({ store, server: undefined, config: undefined })

@@ -3,8 +3,8 @@ import { machineDigest } from '../kernel/digest.ts'
 import { machines } from '../machines/all.ts'
 import { bundleHeader, headerLine, lastLine, recordLine } from '../runes/bundle.ts'
 import { signCheckpoint } from '../runes/checkpoint.ts'
-import type { Backend } from '../surface/backend.ts'
 import { id } from '../wire/common.ts'
+import type { Backend } from './backend.ts'
 
 /** A session as a file that proves itself: every record up to now, and a signed checkpoint. Refused before it begins. */
 export async function bundleLines(backend: Backend, session_id: string): Promise<AsyncIterable<string>> {
