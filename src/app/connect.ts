@@ -17,7 +17,6 @@ import type { Warn } from './warnings.ts'
 /** What a test moves by hand: time, timers, names and chance. */
 export type HandPorts = Partial<{ clock: Clock; timers: Timers; ids: Ids; random: Random; store: StorePorts }>
 
-/** What works on a store. */
 interface Parts {
   readonly agents: ReadonlyMap<string, AgentDefinition>
   readonly policy: Policy
@@ -30,10 +29,7 @@ interface Parts {
   readonly log: Log
 }
 
-/**
- * Makes the runtime on a store, then plans, then goals: each acts through the one before. The runtime calls plans and
- * goals back once they are made. Nothing runs before `runtime.start`.
- */
+/** Makes the runtime on a store, then plans, then goals, which it calls back. Nothing runs before `runtime.start`. */
 export function connect(store: Store, parts: Parts) {
   const { ports = {}, agents, policy, maxConcurrentRuns, assignment, warn, log } = parts
   const { runelog, blobs, foldCache, redactor, isExclusive, shared } = store

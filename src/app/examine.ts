@@ -218,7 +218,6 @@ const good = (what: string, says: string): Finding => ({ what, verdict: 'good', 
 const odd = (what: string, says: string, fix: string): Finding => ({ what, verdict: 'odd', says, fix })
 const bad = (what: string, says: string, fix: string): Finding => ({ what, verdict: 'bad', says, fix })
 
-/** The result, or the fault that refused it. */
 async function attempt<T>(work: () => Promise<T>): Promise<T | Fault> {
   try {
     return await work()

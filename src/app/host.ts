@@ -5,7 +5,6 @@ import type { Host, Planning, Terminal } from '../cli/host.ts'
 
 const { sha256, now } = hostPorts
 
-/** Planning with the files and the rules of this machine. */
 const planning: Planning = {
   readDocument: async (file) => (await import('../adapters/files/documents.ts')).readDocument(file),
   isFolder: async (path) => (await import('../adapters/files/plan-folder.ts')).isFolder(path),

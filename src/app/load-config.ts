@@ -75,7 +75,6 @@ const remedies: readonly (readonly [RegExp, string])[] = [
   [/^Unknown file extension "\.m?ts"/, 'use Node 22.18 or newer, or a config in JavaScript (--config)'],
 ]
 
-/** The error, its place in the user's files, and what to do about it. */
 function whyNot(thrown: unknown): string {
   const { message } = readThrown(thrown)
   const place = placeIn(stackOf(thrown))

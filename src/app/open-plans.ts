@@ -86,10 +86,7 @@ export function openPlans(
   return { plans: of_store, registry: registryNow, conditions: loadConditions, autonomy, resumeAll, idle, stop }
 }
 
-/**
- * Refuses a signing key of another kind. Call it before a store is opened, since a plan is signed at its end. A missing
- * file is accepted: it only delays plans that end before the key is put back.
- */
+/** Refuses a signing key of another kind before a store is opened. A missing file only delays plans that end. */
 export async function checkSigningKey({ signingKey }: PlanOptions): Promise<void> {
   if (signingKey !== undefined && existsSync(signingKey)) await readKey(signingKey)
 }

@@ -43,7 +43,6 @@ export interface Store {
   readonly release?: () => void
 }
 
-/** How a process opens a store. */
 interface StoreOptions {
   /** Hashing, time and randomness; a test moves them by hand. */
   readonly ports?: Ports

@@ -62,7 +62,6 @@ function hearStrays(warn: Warn, redactor: Redactor): () => void {
   )
 }
 
-/** A runelog that reports each rune that it records. */
 function announcing(runelog: Runelog, { onRune }: WorkingIo): Runelog {
   return {
     ...runelog,

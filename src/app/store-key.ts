@@ -18,10 +18,7 @@ interface FoundKey {
   readonly signer: Signer | undefined
 }
 
-/**
- * Finds the key of a store. Refuses a missing key, and one that does not match the public half next to the store: its
- * signatures would count for nothing. Makes nothing.
- */
+/** Finds the key of a store. Refuses a missing key, and one that does not match the public half. Makes nothing. */
 function findKey(url: string): FoundKey {
   const file = keyFileOf(url)
   const noted = notedKeyOf(url)
@@ -101,7 +98,6 @@ export function keyOf(url: string): StoreKey {
   return { signer, publicKey: () => (existsSync(keyFileOf(url)) ? findKey(url).signer?.public_key : undefined) }
 }
 
-/** The two secrets of a store. */
 type Secret = 'key' | 'token'
 
 /** The file of the owner's token, for a server and for a command that asks it. */
@@ -109,10 +105,7 @@ export function tokenFileOf(store: string): string {
   return firstThere(placesOf(store, 'token'))
 }
 
-/**
- * The file of the key that signs for a store: of the possible places, the one whose key fits the public half next to
- * the store. `STATEWRIGHT_KEY` names it for a PostgreSQL store that several machines share.
- */
+/** The key file: the one that fits the public half, or `STATEWRIGHT_KEY` for a PostgreSQL store on several machines. */
 export function keyFileOf(store: string): string {
   const { STATEWRIGHT_KEY: named } = process.env
   if (named !== undefined && pathOf(store) === undefined) {
@@ -124,10 +117,7 @@ export function keyFileOf(store: string): string {
   return places.find((file) => noted !== undefined && holds(file, noted)) ?? firstThere(places)
 }
 
-/**
- * Where a new key or token is made: in the user's state folder, outside every workspace, under a name that follows from
- * the path of the store or the address of its database.
- */
+/** Where a new key or token is made: in the state folder, outside every workspace, named after the store. */
 export function usualPlaceOf(store: string, secret: Secret): string {
   const path = pathOf(store)
   const [name, whole] = path === undefined ? databaseName(store) : fileName(path)

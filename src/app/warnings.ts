@@ -41,10 +41,7 @@ export function warnOnStderr(message: string, details: object): void {
 const per_span = 5
 const span_ms = 60_000
 
-/**
- * Passes on at most five warnings with the same message per minute: an outage would repeat one thousands of times. The
- * next one that passes says how many were left out. Returns what `warn` returns, which may be a promise that rejects.
- */
+/** Passes on at most five equal warnings per minute, and says how many were left out. Returns what `warn` returns. */
 export function limitedWarn(warn: Warn, now: () => number): Warn {
   const kinds = new Map<string, { since: number; passed: number; left_out: number }>()
   return (message, details) => {
@@ -91,7 +88,6 @@ export function workingLog(
   return atLevel(logLevel(usual), { info: workingWarn(undefined, io, broken), debug: printed(io) })
 }
 
-/** The parts of a config that hold secrets. */
 interface Holding {
   readonly secrets?: Readonly<Record<string, string>>
   readonly mcp?: Readonly<Record<string, object>>
@@ -99,10 +95,7 @@ interface Holding {
   readonly store?: unknown
 }
 
-/**
- * Every secret of a config, by the name that replaces it: declared secrets, tokens of the server, credentials of MCP
- * servers, and the password in the store URL. Undeclared values that are too short to be secrets are left out.
- */
+/** Every secret of a config, by the name that replaces it: declared ones, tokens, MCP credentials, store password. */
 export function knownSecrets({
   secrets = {},
   mcp = {},
@@ -124,10 +117,7 @@ export function cleaning(secrets: Readonly<Record<string, string>>, given?: Reda
   const clean = (text: string) => redactor.redact(text.toWellFormed())
   return {
     clean,
-    /**
-     * Wraps a developer's function, which may be async. If it throws or rejects, the work goes on: stderr gets a line,
-     * the first time.
-     */
+    /** Wraps a developer's function. If it throws or rejects, the work goes on, and stderr gets one line. */
     cleanWarn(warn: Warn): Warn {
       let isReported = false
       const failed = (thrown: unknown) => {

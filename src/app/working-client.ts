@@ -25,10 +25,7 @@ export async function openWorkingClient(where: Where): Promise<Client> {
   })
 }
 
-/**
- * A client that acts. It may look first: the runtime starts, and recovers what a killed process left, with the first
- * command. It needs no config, since the agents may be in another program.
- */
+/** A client that acts, also without a config. The runtime starts, and recovers, with the first command. */
 export async function openActingClient(where: Where): Promise<Client> {
   return orThroughServer(where, async (url) => {
     const config = (await configOf(where.config)) ?? noConfig
@@ -53,10 +50,7 @@ export async function openActingClient(where: Where): Promise<Client> {
   })
 }
 
-/**
- * A client for the plans of a store. Plans need no agents, so no config either. Its runtime is never started: it
- * recovers no run and carries none out.
- */
+/** A client for the plans of a store. It needs no agents. Its runtime is never started, so it recovers no run. */
 export async function openPlanClient(where: Where, { creates, ...asked }: PlanAsked): Promise<Client> {
   return orThroughServer(where, async (url) => {
     if (!creates) refuseMissing(url)

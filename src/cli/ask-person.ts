@@ -9,10 +9,7 @@ import { paintFor, safeLine } from './render/text.ts'
 /** Asks the person at the terminal. Resolves with whether they answered. */
 export type Ask = (interaction_id: string, signal: AbortSignal) => Promise<'answered' | 'left'>
 
-/**
- * Shows a question and sends the answer of the person at the terminal. An empty line leaves the question open. To
- * approve an irreversible action, the person types the beginning of its digest, which a habitual yes does not match.
- */
+/** Asks the person at the terminal. An irreversible action is approved with its digest, which a habitual yes misses. */
 export function askPerson(io: Io, client: Client): Ask {
   return async (interaction_id, signal) => {
     const params = { interaction_id }
@@ -100,7 +97,6 @@ function label(field: Field): string {
   return safeLine(`${field.label ?? field.name}${choices.length === 0 ? '' : ` (${choices.join(', ')})`}`)
 }
 
-/** A field of a form. */
 interface Field {
   readonly name: string
   readonly type?: string

@@ -20,7 +20,6 @@ export interface Command {
   run(args: Arguments, io: Io): Promise<number>
 }
 
-/** A command as it is declared. */
 interface Declared<O extends Options> extends Pick<Command, 'name' | 'usage' | 'summary'> {
   /** How many words it takes besides its options, or the least and the most; none by default. */
   readonly takes?: number | Bounds

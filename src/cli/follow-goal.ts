@@ -20,10 +20,7 @@ interface Following {
   readonly asks: boolean
 }
 
-/**
- * Shows a goal until it is over, until it waits for a person who is not here, or until its session is paused or
- * suspended. Ctrl-C ends the following, not the goal.
- */
+/** Shows a goal until it is over, or waits for a person who is not here. Ctrl-C ends the following, not the goal. */
 export async function followGoal(
   { io, values, paint, next }: Call<typeof clientOptions>,
   { client, goal_id, patient, asks }: Following,
@@ -114,7 +111,6 @@ export async function followGoal(
   return last.state === 'goal_met' ? exits.ok : exits.failed
 }
 
-/** The questions for a person. */
 function questions({ waits_for }: GoalReport) {
   return waits_for.filter(isQuestion)
 }
@@ -122,7 +118,6 @@ function questions({ waits_for }: GoalReport) {
 /** Only an executing goal may still move while a person is asked. */
 const isAtRest = ({ state }: GoalReport) => state !== 'executing'
 
-/** The command that answers each question. */
 function answers(report: GoalReport): readonly string[] {
   const { goal_id, tasks } = report
   return questions(report).map(({ interaction_id, interaction_kind, run_id, task_id }) => {

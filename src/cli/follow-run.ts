@@ -10,7 +10,6 @@ import type { Exit } from './exits.ts'
 import type { Io } from './host.ts'
 import type { Viewer } from './render/viewer.ts'
 
-/** The run to follow. */
 interface FollowedRun {
   readonly session_id: string
   readonly run_id: string
@@ -41,10 +40,7 @@ interface Following {
   readonly owns: boolean
 }
 
-/**
- * Shows a run until it is over, or until it waits for a person who is not here. The first Ctrl-C interrupts the run
- * once its effects have ended. The second leaves it to the process that works on it.
- */
+/** Shows a run until it is over or waits for a person who is not here. Ctrl-C interrupts it, a second one leaves it. */
 export async function followRun(
   io: Pick<Io, 'host'>,
   client: Client,

@@ -1,6 +1,5 @@
 import { budget } from '../runes/kinds/work.ts'
 
-/** One option of a command. */
 interface Option {
   readonly type: 'boolean' | 'string'
   readonly short?: string

@@ -89,7 +89,6 @@ export async function everySession(client: Client): Promise<readonly string[]> {
   }
 }
 
-/** The prefix of ids, by what they name. */
 const kinds = {
   session: 'ses_',
   run: 'run_',

@@ -7,7 +7,6 @@ import type { Io } from './host.ts'
 import type { Arguments } from './options.ts'
 import { guarded, safeJson } from './render/text.ts'
 
-/** The command line: its commands and its version. */
 interface Cli {
   readonly commands: readonly Command[]
   readonly version: string
@@ -62,7 +61,6 @@ function read(command: Command, args: readonly string[]): Arguments {
   }
 }
 
-/** The sentence for an unknown option, which lists the known ones. */
 function unknownOption({ options }: Command, message: string): string | undefined {
   const [, option] = /^Unknown option '([^']+)'/.exec(message) ?? []
   const known = Object.keys(options).map((name) => `--${name}`)

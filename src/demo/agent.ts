@@ -5,7 +5,6 @@ import { type Agent, agent, tool } from '../index.ts'
 import type { Message } from '../observation/dialogue.ts'
 import type { Payment } from './bank.ts'
 
-/** Sends a payment and waits for the receipt. */
 type Pay = (payment: Payment, signal: AbortSignal) => Promise<{ receipt: string }>
 
 const order = z.object({ order: z.int() })

@@ -1,7 +1,6 @@
 /**
- * The bank: a process of its own, which the demo never kills. It is the witness. Every payment it receives is on its
- * disk before anything else happens, and it refuses nothing: a payment that is sent twice stands in its book twice. It
- * ends with its standard input.
+ * The bank: a process that the demo never kills. It writes every payment to its book before it answers, a repeated one
+ * twice. It ends with its standard input.
  */
 import { fsyncSync, openSync, writeSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'

@@ -21,10 +21,7 @@ import type { WorkerOptions, WorkerSays } from './worker.ts'
 
 const input = 'Please refund order 42, the lamp came back.'
 
-/**
- * Kills an agent in the middle of a payment and continues in a new process, which asks what it cannot know. Then checks
- * every claim: the bank has one payment in its book, and the log verifies. A claim that does not hold fails the demo.
- */
+/** Kills an agent in the middle of a payment, continues in a new process, and checks every claim. */
 export async function playDemo(io: Io, options: DemoOptions): Promise<number> {
   const paint = paintFor(io.terminal.hasColor)
   const stage = createStage(io, paint)
@@ -274,7 +271,6 @@ function createStage({ out, write }: Io, paint: Paint): Stage {
   }
 }
 
-/** A child process that sends messages of type S. */
 interface Child<S> {
   readonly pid: number
   /** What it says, until it ends. */
@@ -312,10 +308,7 @@ function startChild<S>(name: string, argument: string): Child<S> {
   }
 }
 
-/**
- * What someone does who has the file and wants another past: in a copy of the database the trigger that forbids it is
- * dropped, and one text of one record is written over with another. Returns the event that was changed.
- */
+/** Changes one text of one record in a copy of the database. Returns the event that was changed. */
 function tamper(store: string, copy: string, from: string, to: string): number {
   const original = new DatabaseSync(store)
   original.prepare('VACUUM INTO ?').run(copy)

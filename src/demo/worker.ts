@@ -1,7 +1,4 @@
-/**
- * The process that works and is killed: `worker.ts OPTIONS`. It says what is recorded on its standard output and takes
- * answers from its standard input, one JSON object per line. Without a run it submits one; with one, it goes on.
- */
+/** The process that is killed. It prints what is recorded and reads answers, one JSON object per line. */
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { createStatewright, type Json } from '../index.ts'
@@ -23,7 +20,6 @@ export type WorkerSays =
   | { readonly type: 'delta'; readonly text: string }
   | { readonly type: 'rune'; readonly rune: Rune }
 
-/** An answer that the demo gives to the worker. */
 interface Answer {
   readonly interaction_id: string
   readonly reply: Json

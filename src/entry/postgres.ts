@@ -1,7 +1,4 @@
-/**
- * A PostgreSQL store that you open yourself. `createStatewright({ store: 'postgres://…' })` opens one by its URL. Both
- * need the packages `pg` and `graphile-worker`.
- */
+/** A PostgreSQL store that you open yourself. It needs the packages `pg` and `graphile-worker`. */
 import './node-version.ts'
 import { z } from 'zod'
 import { closeStore, openStore, type Store } from '../app/open-store.ts'

@@ -8,7 +8,6 @@ import { allows, type Scope } from '../surface/operation.ts'
 import type { Limits } from './limits.ts'
 import { usualHeaders } from './refusals.ts'
 
-/** The names under which a server may be reached. */
 interface Names {
   /** What the server may be called in the Host header, without the port. */
   readonly hosts: readonly string[]
@@ -16,10 +15,7 @@ interface Names {
   readonly origins: readonly string[]
 }
 
-/**
- * A web page that someone visits can make the browser ask anything of this machine. What gives it away: the name it was
- * reached by (a name of theirs that leads here), the page it comes from, and what the browser says of both.
- */
+/** Refuses DNS rebinding and requests of foreign pages, by the Host, Origin and Sec-Fetch-Site headers. */
 function refusedOrigin(headers: IncomingHttpHeaders, { hosts, origins }: Names, isPage: boolean): Fault | undefined {
   const { host = '', origin, 'sec-fetch-site': site } = headers
   if (!hosts.includes(nameOf(host))) return faults.host_refused({ host, accepted: hosts })
@@ -51,10 +47,7 @@ declare module 'fastify' {
   }
 }
 
-/**
- * Who may use a route. `open`: anyone, under any host name; it tells nothing. `page`: anyone; it is a file of the
- * console and holds no data. Otherwise a token with this scope.
- */
+/** Who may use a route: anyone (`open`), any page of the console (`page`, no data), or a token with this scope. */
 export type Access = 'open' | 'page' | Scope
 
 const tokenNames = /^(access_?token|token|api_?key|key|auth|authorization|bearer)$/i
@@ -66,9 +59,8 @@ interface Doors {
 }
 
 /**
- * What stands before every route, also before those that do not exist: where the request comes from, who sends it, and
- * whether that one may. It is decided before a byte of the body is read, and only from the route that the router
- * matched: the router decodes paths, so the raw path says nothing about the route.
+ * Refuses requests by origin, token and scope before the body is read, also where there is no route. It judges only the
+ * matched route: the router decodes paths, so the raw path says nothing.
  */
 export function guard(app: FastifyInstance, { tokens, names, limits }: Doors): void {
   const tokenFor = createGatekeeper(tokens)
@@ -116,10 +108,7 @@ export function noRoute({ method, url }: FastifyRequest) {
   return faults.no_route({ method, path: path.slice(0, 200) })
 }
 
-/**
- * The router would cut `http://name/` off a target and ignore the name in it, which outranks the Host header; and it
- * would cut off a fragment. Clients send the first only to proxies, and the second to no one.
- */
+/** The router would drop a host in the target, which outranks the Host header, and a fragment. */
 function refuseOtherTargets({ raw: { url = '' } }: FastifyRequest) {
   if (!url.startsWith('/') || url.includes('#'))
     throw faults.http_refused({ problem: 'its target must be a path that begins with "/", without "#".' })

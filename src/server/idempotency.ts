@@ -2,7 +2,6 @@ import { faults } from '../faults/catalogue.ts'
 import type { Backend } from '../surface/backend.ts'
 import type { Limits } from './limits.ts'
 
-/** An answer as it is sent, and kept for its idempotency key. */
 interface Answer {
   readonly status: number
   readonly body: string
@@ -18,9 +17,8 @@ interface Kept {
 }
 
 /**
- * The answers of requests that carried a key, word for word, for a day and up to a limit. That a request took effect is
- * in the log itself: a process that does not have the answer makes it from the record. On a store that others write to,
- * none is kept: they may erase what an answer repeats.
+ * Keeps answers of requests with a key, for a day and up to a limit. Without one, the answer is made from the record.
+ * On a shared store none is kept: another process may erase content that it repeats.
  */
 export function createKeptAnswers(
   { keptAnswers, keptAnswersMs }: Limits,

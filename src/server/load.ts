@@ -12,10 +12,7 @@ interface Line {
   streams: number
 }
 
-/**
- * Bounds what clients can make the server hold at once, however they send: a socket has one request carried out at a
- * time, a token has a few, and answers that wait for slow clients are limited in bytes and time.
- */
+/** Limits what clients can make the server hold: one request per socket, a few per token, and the bytes of answers. */
 export function boundLoad(app: FastifyInstance, limits: Limits) {
   const lines = new Map<string, Line>()
   /** The last request of each socket: it resolves when its answer has left. */

@@ -66,13 +66,9 @@ const problem = {
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/problem' } } },
 }
 
-/** Where the data of an event is described. */
 const schemaName = ({ name }: StreamRoute, event: string) => `${name}.${event}`
 
-/**
- * An event as a client has it once the stream is parsed. OpenAPI 3.1 has no word for one item of a stream, so a stream
- * is described as the list of its events, as OpenAPI 3.2 reads it.
- */
+/** An event as a client parses it. OpenAPI 3.1 cannot describe one item of a stream, so this is a list, as in 3.2. */
 function describedEvents(stream: StreamRoute): Schema {
   const items = Object.keys(stream.events).map((event) => ({
     type: 'object',
@@ -124,7 +120,6 @@ function describedOther({ name, summary, scope, path, content_type }: OtherRoute
 
 const text = { type: 'string' }
 
-/** The names in braces in a path, as parameters. */
 function idsIn(path: string) {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: text }))
 }
@@ -142,10 +137,8 @@ function parametersOf(shape: z.ZodType, where: 'path' | 'query', place: Place) {
   }))
 }
 
-/** The schemas that others refer to. */
 type Schemas = Record<string, Schema>
 
-/** What a schema is called, and where its shared parts go. */
 interface Place {
   readonly name: string
   readonly schemas: Schemas

@@ -3,7 +3,6 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { consoleAddresses } from '../wire/console-addresses.ts'
 
-/** A file of the console. */
 interface Page {
   readonly bytes: Buffer
   readonly type: string

@@ -4,10 +4,7 @@ import type { Limits } from './limits.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/**
- * Reads a body, or refuses it with the reason. What passes can be recorded: every text is well-formed, every number
- * finite, and no name means something to the language. A body that is empty says nothing, as `{}` does.
- */
+/** Reads a body that can be recorded: well-formed texts, finite numbers, no `__proto__`. An empty body means `{}`. */
 export function readJson(body: Buffer, limits: Limits): Json {
   const text = decoded(body)
   if (text.trim() === '') return {}

@@ -4,10 +4,7 @@ import type { Timers } from '../runtime/ports.ts'
 /** How long the store may take to answer. Many load balancers wait for 2 s or less. */
 const answer_ms = 1_000
 
-/**
- * Says whether the store answers, within a deadline. A store that is out of reach is waited for much longer than that,
- * so only one look is under way at a time: clients that poll share it.
- */
+/** Whether the store answers within a deadline. Clients that poll share one look, which may last much longer. */
 export function createReadiness(runelog: Pick<Runelog, 'head'>, timers: Timers) {
   let looking: Promise<boolean> | undefined
 

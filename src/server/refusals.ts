@@ -74,7 +74,6 @@ function rawProblem(fault: Fault): string {
   ].join('\r\n')
 }
 
-/** The problem that a fault is sent as. */
 function problemOf(fault: Fault, request_id: string): Problem {
   const { code, http, message, retry, details } = fault
   const outcome = (details as { outcome?: unknown }).outcome === 'unknown' ? 'unknown' : 'not_applied'

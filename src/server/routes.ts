@@ -65,7 +65,6 @@ export interface StreamRoute {
   open(asked: StreamRequest): Promise<BeginStream | undefined>
 }
 
-/** A request for a stream. */
 interface StreamRequest {
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string | undefined>>
@@ -139,15 +138,11 @@ function readRunes(given: string | undefined): boolean {
   throw faults.bad_request({ operation: 'stream_session', problems: [{ in: 'query', pointer: '/runes', problem }] })
 }
 
-/** Events that say their name in their data, too. */
 function byType(events: readonly z.ZodObject<{ type: z.ZodLiteral<string> }>[]): Readonly<Record<string, z.ZodType>> {
   return Object.fromEntries(events.map((event) => [event.shape.type.value, event]))
 }
 
-/**
- * The event after which a stream begins. A reader that was cut off sends `Last-Event-ID`, and its address still has the
- * `after` of its first request: the header outranks it.
- */
+/** The event after which a stream begins. `Last-Event-ID` outranks `after`, which a reader that reconnects repeats. */
 function readCursor(
   operation: string,
   { last_event_id, after }: { readonly last_event_id: string | undefined; readonly after: string | undefined },

@@ -8,7 +8,6 @@ import type { AgentCard } from '../wire/run.ts'
 import type { Commands } from './library.ts'
 import { createSessionViews, type SessionViews } from './session-views.ts'
 
-/** What can be asked of plans. */
 type SurfacePlans = Omit<Plans, 'resumeAll' | 'idle' | 'stop'>
 
 /** What operations work with: in the server, or in a command that opens the store itself. */

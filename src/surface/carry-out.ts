@@ -7,17 +7,13 @@ import { shapeProblems } from '../runtime/shape-problems.ts'
 import type { Backend } from './backend.ts'
 import type { Asked, Operation } from './operation.ts'
 
-/** The answer of an operation. */
 interface CarriedOut<R> {
   readonly answer: R
   /** The request took effect before, here or elsewhere. */
   readonly isReplayed: boolean
 }
 
-/**
- * Carries out a command. One with an idempotency key takes effect once, over crashes and in several servers: its key is
- * recorded with its effect, and a client that sends it again gets the answer that follows from the record.
- */
+/** Carries out a command. With an idempotency key it takes effect once, over crashes and in several servers. */
 export async function carryOut<P, Q, B, R>(
   operation: Operation<P, Q, B, R>,
   backend: Backend,

@@ -17,10 +17,7 @@ export function allows(has: Scope, needs: Scope): boolean {
   return scopes.indexOf(has) >= scopes.indexOf(needs)
 }
 
-/**
- * One thing that can be asked from outside, declared once: the server makes a route of it, the OpenAPI document and the
- * reference a section, the command line calls it here or over HTTP, and tests exhaust the list.
- */
+/** One request, declared once: routes, OpenAPI document, reference, commands and tests come from the list of them. */
 export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown> {
   /** In snake_case; unique. */
   readonly name: string
@@ -40,20 +37,13 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown> {
   readonly key_is_recorded?: true
   /** It erases content. No answer that was kept before it is given again. */
   readonly erases?: true
-  /**
-   * For answers that are asked for again and again: what the answer follows from, and the answer if it is wanted. While
-   * the revision is the same, so is the answer: one with durations that grow has the time in it. Served as an ETag.
-   */
+  /** The answer and its revision, served as an ETag. If durations grow in the answer, the revision has the time. */
   look?(backend: Backend, asked: Asked<P, Q, B>): Promise<Seen<R>>
   run(backend: Backend, asked: Asked<P, Q, B>): Promise<R>
-  /**
-   * Answers a command whose key was recorded before, as it was answered then, and finishes what a crash left of it.
-   * Without this it is run again: its own ids follow from the key, so that it finds what it made.
-   */
+  /** Answers a command whose key was recorded before. Without it, the command runs again, with ids from the key. */
   repeat?(backend: Backend, asked: Asked<P, Q, B>, recorded: RecordedRequest): Promise<R>
 }
 
-/** An answer and the revision that it follows from. */
 interface Seen<R> {
   readonly revision: string
   answer(): R | Promise<R>
@@ -74,13 +64,9 @@ export interface Asked<P, Q, B> {
 
 type Names<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never
 
-/** The ids that the path of a route names in braces. */
 type ParamsOf<Route extends string> = { readonly [N in Names<Route>]: string }
 
-/**
- * An operation as it is declared. Left out, `params` are the ids that the route names, `query` is empty, `body` is empty
- * for a POST, and `scope` is `read` for a GET. A POST has to name its scope.
- */
+/** As declared. `params` default to the ids in the route, `query` and `body` to nothing, `scope` of a GET to `read`. */
 type Declared<Route extends string, P, Q, B, R> = Omit<
   Operation<P, Q, B, R>,
   'method' | 'path' | 'scope' | 'params' | 'query' | 'body'

@@ -6,7 +6,6 @@ import { readLines, resumeServerSent } from '../wire/server-sent.ts'
 import type { Client, Given, Received } from './client.ts'
 import type { Operation } from './operation.ts'
 
-/** What a remote client needs from its host. */
 interface RemotePorts {
   /** Such as `http://127.0.0.1:4400`. */
   readonly url: string

@@ -50,10 +50,7 @@ const accompanying: ReadonlySet<string> = new Set<Rune['kind']>(['turn.assistant
 /** How many subjects are known by their session. */
 const placed = 100_000
 
-/**
- * Reads a session once and then only what is new, so that looking costs the same however long it has become. With
- * `isExclusive` this process is the only writer of the store, so a view without news needs no read.
- */
+/** Reads each session once, then only new runes. With `isExclusive`, a view without news needs no read. */
 export function createSessionViews(runelog: RunelogReader, isExclusive: boolean): SessionViews {
   const places = new Map<string, string>()
   const views = new Map<string, Growing>()

@@ -15,10 +15,7 @@ export interface Where {
   readonly config: string | undefined
 }
 
-/**
- * What a client does on a store that no server holds: `look`; `act`, which needs the config and recovers the session
- * that it acts on; `work`, which also carries out what the command asks for.
- */
+/** What a client does on a store: `look`; `act`, which recovers its session; `work`, which also carries out its run. */
 export type Use = 'look' | 'act' | 'work'
 
 /** A store that a command opened. It existed before: only work makes a store. */

@@ -6,10 +6,7 @@ export const nothing = z.strictObject({})
 /** An id that we give. Anything else is refused before a store, a header or a path gets it. */
 export const id = z.string().regex(/^[\w.:-]{1,200}$/, 'An id is 1 to 200 letters, digits and _ . : - only.')
 
-/**
- * A whole number. A query arrives as text over HTTP and as values in a command; both are read alike. Text is decimal
- * digits: `1e1` must not stand for event 10.
- */
+/** A whole number, also as text of decimal digits, as a query has it. `1e1` must not stand for event 10. */
 export function count(shape: z.ZodInt): z.ZodPreprocess<z.ZodInt> {
   return z.preprocess((given) => (typeof given === 'string' && /^-?[0-9]+$/.test(given) ? Number(given) : given), shape)
 }

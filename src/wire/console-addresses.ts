@@ -1,7 +1,4 @@
-/**
- * Every address of the console. The console shows a page for each, and the server answers these addresses, and no
- * others, with the console's first page.
- */
+/** Every address of the console. The server answers these, and no others, with its first page. */
 export const consoleAddresses = [
   '/',
   '/sessions',

@@ -160,7 +160,6 @@ const messageShape = z.discriminatedUnion('role', [
   z.object({ role: z.literal('tool'), call_id: z.string(), consequence: consequenceShape }),
 ])
 
-/** The statuses of a graph. */
 const graphStatuses = ['idle', 'processing', 'suspended', 'error'] as const
 
 /** The status of a graph. */

@@ -5,9 +5,8 @@ import { type RunTrigger, runMachine } from '../machines/run.ts'
 import { callKinds } from '../runes/kinds/call.ts'
 
 /**
- * FCMP: what a conversational client follows of one run. This is the only declaration of its events: types,
- * `checkFcmp`, the OpenAPI document and `docs/streams.md` come from it. Names and the time format (ISO 8601) are the
- * protocol's; `interaction.closed` is an addition of ours.
+ * FCMP: what a conversational client follows of one run. Types, `checkFcmp`, OpenAPI and `docs/streams.md` come from
+ * it. Names and times are those of the protocol; `interaction.closed` is our addition.
  */
 export const fcmpVersion = 'fcmp/1.0'
 
@@ -44,7 +43,6 @@ const terminal = z.discriminatedUnion('status', [
   }),
 ])
 
-/** How a question can be shown. */
 const inputKinds = ['choose_one', 'confirm', 'fill_fields', 'open_text', 'upload_files', 'risk_ack'] as const
 
 /** Every event of the protocol. */

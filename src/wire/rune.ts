@@ -30,10 +30,7 @@ const anyRune: z.ZodType = z.object({
   redacted: z.literal(true).optional(),
 })
 
-/**
- * A rune as it is read from outside. What its payload holds is described for each kind in the reference of runes; the
- * kinds are too many for one schema, so the type says more than the shape checks.
- */
+/** A rune as it is read from outside. There are too many kinds for one schema, so the type says more than the shape. */
 export const runeShape = anyRune as z.ZodType<Rune>
 
 /** A page of the runes of a session. */

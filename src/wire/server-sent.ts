@@ -56,7 +56,6 @@ export async function* readServerSent(
   }
 }
 
-/** How a stream is opened, and opened again. */
 interface ResumedStream {
   readonly signal: AbortSignal
   /** The cursor to begin after; empty: none. */

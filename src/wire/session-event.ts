@@ -14,7 +14,6 @@ const status = z.enum(stateNames(contractMachine))
 const { output: _, ...resultOfTool } = callKinds['tool.result'].shape
 const { deadline, on_silence, digest } = callKinds['interaction.opened'].shape
 
-/** What an `execution_state` event says about one move of one contract (specification 001). */
 const executionState = z.strictObject({
   execution_id: z.string(),
   action_summary: z.string(),
@@ -134,7 +133,6 @@ export const sessionEvent = z.discriminatedUnion('type', [
 
 type Sent = z.infer<typeof sessionEvent>
 
-/** The name of a type of event. */
 type SessionEventType = Sent['type']
 
 /** What a rune gives rise to; the stream adds where it comes from. */

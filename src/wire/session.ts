@@ -12,7 +12,6 @@ export const sessionState = z.enum(stateNames(sessionMachine))
 /** A state of the run machine. */
 export const runStatus = z.enum(stateNames(runMachine))
 
-/** A question that a session waits for. */
 const waitingShape = z.object({
   interaction_id: z.string(),
   interaction_kind: interactionKind,

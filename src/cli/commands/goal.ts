@@ -193,7 +193,6 @@ const cancel = command({
     }),
 })
 
-/** Sends a decision, and prints the goal as it is then. */
 function decide({ on, paint, print, next }: Call, send: (client: Client, goal_id: string) => Promise<GoalReport>) {
   return on('act', ['goal'], async (client, { id: goal_id }) => {
     const report = await send(client, goal_id)

@@ -88,7 +88,6 @@ interface Replying {
 /** Gives the answer; undefined if none was given. */
 type Send = (replying: Replying) => Promise<Awaited<ReturnType<typeof answer.run>> | undefined>
 
-/** Finds the question, sends the answer, and suggests what comes next. */
 function reply(call: ReplyCall, done: string, send: Send): Promise<number> {
   const { as, key } = call.values
   return call.on('act', ['interaction'], async (client, { id: interaction_id }) => {

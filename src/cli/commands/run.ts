@@ -72,7 +72,6 @@ export const runCommand = command({
   },
 })
 
-/** The only agent. Refuses none and several. */
 async function onlyAgent(client: Client, { refuse }: Call): Promise<string> {
   const { items } = await client.call(listAgents, {})
   const [first] = items

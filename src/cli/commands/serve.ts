@@ -88,10 +88,7 @@ function lineOf(rune: Rune): string | undefined {
 /** How long a process whose store is broken may take to release its runs. */
 const stop_ms = 3_000
 
-/**
- * Waits for a signal and stops in order. If the store breaks, before the signal or while the process stops, it ends with
- * a sentence. Work that cannot be recorded may hang, so it is not awaited; the next process recovers it.
- */
+/** Waits for a signal, and stops in order. If the store breaks, work that cannot be recorded is not awaited. */
 async function untilStopped(
   { broken, stop }: Pick<Working, 'broken' | 'stop'>,
   { host, out, err }: Io,

@@ -114,7 +114,6 @@ interface GraphAt {
   readonly at: number | undefined
 }
 
-/** The graph of the session, or of the agent of a run. */
 async function printGraph({ client, print, paint }: Look, { session_id, run_id, at }: GraphAt) {
   const agent_id = run_id === undefined ? undefined : (await client.call(getRun, { params: { run_id } })).agent_id
   const query = withoutUndefined({ agent_id, at })

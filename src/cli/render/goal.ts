@@ -8,7 +8,6 @@ import { columns, inTone, type Paint, safeLine } from './text.ts'
 
 const signs: { readonly [T in Tone]: string } = { good: '✓', bad: '✗', active: '●', waiting: '?', idle: '·' }
 
-/** The sign of a task, in the colour of its state. */
 function signOf({ state }: TaskReport, paint: Paint, text = ''): string {
   const { tone, terminal }: State = taskMachine.states[state]
   return inTone(paint, 'task', state, `${tone === 'idle' && terminal ? '–' : signs[tone]}${text}`)

@@ -6,7 +6,6 @@ import type { RunTape } from '../../coordinator/schemas/record.ts'
 import type { CoordinationState } from '../../machines/coordination.ts'
 import { columns, safeLine } from './text.ts'
 
-/** What there is to say about where a plan stands. */
 interface PlanStory {
   readonly state: CoordinationState
   readonly run_id: string

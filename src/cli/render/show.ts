@@ -17,7 +17,6 @@ import type { SessionCard, SummaryCard } from '../../wire/session.ts'
 import { guardLines, storyLine } from './story.ts'
 import { ago, clockTime, columns, fullTime, inTone, type Paint, remaining, safe, safeLine } from './text.ts'
 
-/** All that is known of one execution: its contract, what it did to the world, and its moves. */
 interface Execution {
   readonly snapshot: OneSnapshot
   readonly consequence: ConsequenceView

@@ -39,10 +39,7 @@ export const safeJson = printableJson
 
 type Printing = Pick<Io, 'out' | 'err' | 'write' | 'terminal'>
 
-/**
- * Wraps the output of a command: of all control codes only this program's colours pass, and only if the terminal has
- * colours. A renderer that forgets `safe` can garble a line, not control the terminal.
- */
+/** Lets only this program's colours pass: a renderer without `safe` can garble a line, not control the terminal. */
 export function guarded(io: Printing): Printing {
   const { terminal } = io
   const guard = (text: string) => (terminal.hasColor ? text.split(colourCodes).map(spare).join('') : safe(text))

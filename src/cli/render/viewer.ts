@@ -12,13 +12,9 @@ export interface Viewer {
   end(): void
 }
 
-/** How much a viewer shows. */
 type Detail = 'text' | 'story' | 'events' | 'json'
 
-/**
- * Streams the agent's text to standard output, so that it can be redirected to a file. Everything else goes to standard
- * error. With `json`, each event is one line of JSON on standard output.
- */
+/** Streams the agent's text to standard output, and the rest to standard error; `json` prints each event instead. */
 export function createViewer({ out, err, write, terminal }: Io, detail: Detail): Viewer {
   const paint = paintFor(terminal.hasColor)
   /** What was streamed of each answer: its durable text replaces it and is not shown again. */

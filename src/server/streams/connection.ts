@@ -31,9 +31,8 @@ const mostRead = 64 * 1024
 const sliceBytes = 64 * 1024
 
 /**
- * Writes to the socket, not to the response object: bytes are serialised once and shared by every reader. The queue
- * holds references, and the socket gets slices of them, so a reader that stalls costs no copy. The end of the answer is
- * the end of the connection, so there is no length and no chunk.
+ * Writes to the socket itself, so that all readers share the bytes and one that stalls costs no copy. The answer ends
+ * with the connection, so it has no length and no chunks.
  */
 export function createConnection(socket: Socket, waiting_bytes: number, ledger: Ledger): Connection {
   const listeners: (() => void)[] = []
@@ -139,10 +138,7 @@ export function createConnection(socket: Socket, waiting_bytes: number, ledger: 
 
 type Ledger = ReturnType<typeof createLedger>
 
-/**
- * Which bytes wait for readers. Bytes that several readers wait for are counted once, because they are kept once.
- * `overflow` is called whenever more than `limit` bytes are kept; it cuts off readers until that is not so.
- */
+/** Counts the bytes that wait for readers; shared bytes once. Calls `overflow` when there are more than `limit`. */
 export function createLedger(limit: number, overflow: () => void) {
   const holders = new Map<Uint8Array, number>()
   let total = 0

@@ -13,8 +13,8 @@ interface RuneEvents {
 }
 
 /**
- * The frames of a rune: its events, after the rune itself if the reader asked for runes. Only the last one has the id,
- * so a reader that is cut off among them gets all of them again. A rune that is not public has no frames.
+ * The frames of a public rune: the rune itself, if asked for, and its events. Only the last one has the id, so a reader
+ * that is cut off among them gets all of them again.
  */
 export function runeFrames(rune: Rune, { events, opened }: RuneEvents, view: View): string {
   if (!isShown(rune, opened)) return ''

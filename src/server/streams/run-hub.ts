@@ -16,10 +16,7 @@ interface Reader {
   readonly connection: Connection
 }
 
-/**
- * The number of an event follows from all before it, so the run is folded from its beginning. There are few events in
- * it, a handful per attempt: they stay here, as bytes, while anyone reads.
- */
+/** Folds the run from its beginning, since events are numbered. They are few, and stay here while anyone reads. */
 export function createRunHub(
   runelog: Pick<Runelog, 'read'>,
   { session_id, run_id, after }: { session_id: string; run_id: string; after: number },

@@ -35,9 +35,8 @@ interface Page {
 }
 
 /**
- * The log is the only source. A reader that is behind reads it at its own pace up to where the hub is; from there on it
- * is live and gets the same bytes as the others. The hub and its live readers advance together in one synchronous step,
- * so that no reader misses a rune between the two or gets it twice.
+ * A reader that is behind reads the log at its own pace. Once it is live, it gets the same bytes as the others. The hub
+ * and its live readers advance in one synchronous step, so that no reader misses a rune or gets it twice.
  */
 export function createSessionHub(
   runelog: Pick<Runelog, 'read'>,

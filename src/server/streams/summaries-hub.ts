@@ -8,7 +8,6 @@ import { frame } from './frames.ts'
 /** Everyone who keeps a list of sessions up to date. */
 export type SummariesHub = ReturnType<typeof createSummariesHub>
 
-/** What the stream of summaries is made of. */
 interface SummariesPorts {
   readonly runelog: Pick<Runelog, 'row'>
   readonly now: () => number
@@ -25,10 +24,7 @@ const kept = 10_000
 
 const beatBytes = Buffer.from(': still here\n\n')
 
-/**
- * Sends the summary of a changed session, at most four times a second. The stream has no ids: a reader that was cut off
- * loads the list again.
- */
+/** Sends changed summaries, each at most four times a second. Without ids: a reader that reconnects loads the list. */
 export function createSummariesHub({ runelog, now, timers, failed, empty }: SummariesPorts) {
   const { add, live, beat } = createAudience<{ readonly connection: Connection }>(empty)
   const resting = new Map<string, { isDue: boolean }>()

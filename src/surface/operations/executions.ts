@@ -74,7 +74,6 @@ export const getTransitions = defineLook({
   },
 })
 
-/** What a process that is gone left of one contract. */
 async function leftOf(backend: Backend, session_id: string, [{ run_id = '', execution_id }]: ContractHistory) {
   const left = await leftIn(backend, session_id)
   if (left === undefined || !left.run_ids.has(run_id)) return null

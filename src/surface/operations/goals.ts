@@ -127,7 +127,6 @@ async function lookAt(backend: Backend, goal_id: string): Promise<GoalReport> {
   return reportOf(state, goal, backend.now(), left)
 }
 
-/** A goal with the state of its session. Refused with `not_found` if there is none. */
 async function goalIn({ runelog, views }: Backend, goal_id: string) {
   const { session_id } = await subjectOf(runelog, 'goal', goal_id)
   const { state } = await views.of(session_id)
@@ -136,10 +135,7 @@ async function goalIn({ runelog, views }: Backend, goal_id: string) {
   return { state, goal }
 }
 
-/**
- * Critiques are runes of internal visibility, which no stream and no other operation shows. This one is for those who
- * run the system, hence its scope.
- */
+/** Critiques are internal, and no other operation shows them: hence the scope. */
 export const getGoalCritiques = defineOperation({
   name: 'get_goal_critiques',
   route: 'GET /api/goals/{goal_id}/critiques',

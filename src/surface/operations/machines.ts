@@ -51,7 +51,6 @@ const countedUpTo = 10_000
 /** Of these only those that wait are listed by the store; the others are counted in the sessions at work. */
 const passing: ReadonlySet<string> = new Set(['turn', 'tool', 'contract'])
 
-/** How many sessions at work are looked into. */
 const lookedInto = 500
 
 /** Counts the subjects in each state. */

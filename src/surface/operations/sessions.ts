@@ -152,7 +152,6 @@ async function foundBy(
   return { found, next: after }
 }
 
-/** A session in a list, and where the list goes on after it. */
 interface Listed {
   readonly row: Row<Summary> | undefined
   readonly place: Place

@@ -77,7 +77,6 @@ async function submit(call: MakeCall): Promise<number> {
   })
 }
 
-/** Reads what is submitted: the intent, the facts about the project, the memory. */
 async function readGiven({ words: [file = ''], values, io }: InputCall) {
   const { planning, sha256 } = io.host
   const intent = sealIntent(await planning.readDocument(file), sha256)

@@ -1,7 +1,6 @@
 import type { Call } from '../../command.ts'
 import { type Options, whereOptions } from '../../options.ts'
 
-/** The parts that a plan is made of, by file. */
 const inputOptions = {
   policy: {
     type: 'string',

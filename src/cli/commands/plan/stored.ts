@@ -136,7 +136,6 @@ async function storyFrom(client: Client, { coordination_id, state, run_id, failu
   return { state, run_id: run_id ?? '', decisions: rounds.at(-1)?.decisions ?? [], review, failure }
 }
 
-/** Every frozen file, by name. */
 async function filesOf(client: Client, coordination_id: string) {
   const { files } = await client.call(getPlanOutputs, { params: { coordination_id } })
   const texts: Record<string, string> = {}
