@@ -28,7 +28,7 @@ import { checkingArguments } from './library-arguments.ts'
 import { checkSigningKey, type PlanOptions } from './open-plans.ts'
 import { closeStore, openStore, type Store } from './open-store.ts'
 import { packageVersion } from './package-version.ts'
-import { atLevel, cleaning, knownSecrets, logLevel, type Warn, warnOnStderr } from './warnings.ts'
+import { atLevel, cleaning, knownSecrets, logLevel, silent, type Warn, warnOnStderr } from './warnings.ts'
 
 export type { Statewright } from './library.ts'
 
@@ -98,7 +98,7 @@ async function openStatewright(options: StatewrightOptions, assignment?: Assignm
   const secrets = knownSecrets(options)
   const { clean, cleanWarn } = cleaning(secrets, typeof store === 'string' ? undefined : store.redactor)
   const warn = cleanWarn(withDefaults(options).warn)
-  const { info = () => {}, debug = () => {} } =
+  const { info = silent, debug = silent } =
     options.log ?? atLevel(logLevel('warn'), { info: warnOnStderr, debug: warnOnStderr })
   const log: Log = { info: cleanWarn(info), debug: cleanWarn(debug) }
   const mcp = await openMcp(servers, { warn, clean, version: packageVersion() })

@@ -27,10 +27,12 @@ export function logLevel(usual: LogLevel): LogLevel {
   })
 }
 
+/** Drops what it gets. */
+export const silent: Warn = () => {}
+
 /** A log that drops everything below the level. */
 export function atLevel(level: LogLevel, { info, debug }: Log): Log {
-  const nothing = () => {}
-  return { info: level === 'warn' ? nothing : info, debug: level === 'debug' ? debug : nothing }
+  return { info: level === 'warn' ? silent : info, debug: level === 'debug' ? debug : silent }
 }
 
 /** Writes a warning to stderr, as one line. */
@@ -119,6 +121,8 @@ export function cleaning(secrets: Readonly<Record<string, string>>, given?: Reda
     clean,
     /** Wraps a developer's function. If it throws or rejects, the work goes on, and stderr gets one line. */
     cleanWarn(warn: Warn): Warn {
+      // Each step of a run has lines for the log, and usually no one reads them.
+      if (warn === silent) return warn
       let isReported = false
       const failed = (thrown: unknown) => {
         if (isReported) return

@@ -38,17 +38,16 @@ export function machineDigest(machine: Machine, sha256: Sha256): string {
   return sha256(canonicalJson(asJson(machine)))
 }
 
-/** The length of a text in bytes of UTF-8. The text may have millions of characters, so no copy of it is made. */
+const encoder = new TextEncoder()
+const scratch = new Uint8Array(65_536)
+
+/** The length of a text in bytes of UTF-8. The text may have millions of characters, so it is encoded piece by piece. */
 export function utf8Length(text: string): number {
   let bytes = 0
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i)
-    if (unit < 0x80) bytes += 1
-    else if (unit < 0x800) bytes += 2
-    else if ((unit & 0xfc00) === 0xd800 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00) {
-      bytes += 4
-      i += 1
-    } else bytes += 3
+  for (let at = 0; at < text.length; ) {
+    const { read, written } = encoder.encodeInto(at === 0 ? text : text.slice(at), scratch)
+    at += read
+    bytes += written
   }
   return bytes
 }
