@@ -1,4 +1,4 @@
-import { hearStrayRejections } from '../adapters/host/crashes.ts'
+import { watchStrayRejections } from '../adapters/host/crashes.ts'
 import { Fault } from '../faults/fault.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { Redactor } from '../runelog/redactor.ts'
@@ -54,7 +54,7 @@ export async function startWorking(config: Config, io: WorkingIo, { secrets, usu
 /** Warns of rejected promises that a tool left behind, instead of ending the process. Returns the way to stop. */
 function hearStrays(warn: Warn, redactor: Redactor): () => void {
   const report = cleaning({}, redactor).cleanWarn(warn)
-  return hearStrayRejections((reason) =>
+  return watchStrayRejections((reason) =>
     report('a promise was rejected that no code waits for; perhaps a tool left it behind', {
       ...culpritNow()?.about,
       error: stacksOf(reason, redactor.redact),

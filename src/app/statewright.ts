@@ -1,5 +1,5 @@
 import { aiSdkModel } from '../adapters/ai-sdk/ai-sdk-model.ts'
-import { hearCrashes } from '../adapters/host/crashes.ts'
+import { watchCrashes } from '../adapters/host/crashes.ts'
 import { hostPorts } from '../adapters/host/ports.ts'
 import type { McpPorts, McpServers } from '../adapters/mcp/open-servers.ts'
 import { pickTools } from '../adapters/mcp/pick-tools.ts'
@@ -157,7 +157,7 @@ async function openWith(
     ...(ports && { ports }),
   })
   made.engine = runtime.engine
-  const stopHearing = hearCrashes()
+  const unwatch = watchCrashes()
   try {
     await runtime.start()
     if (assignment === undefined) {
@@ -165,7 +165,7 @@ async function openWith(
       await connected.beginGoals()
     }
   } catch (error) {
-    stopHearing()
+    unwatch()
     connected.member?.abandon()
     if (isOurs) await closeStore(store)
     throw error
@@ -173,7 +173,7 @@ async function openWith(
 
   const stop = async () => {
     await connected.stop()
-    stopHearing()
+    unwatch()
     await mcp.close()
     if (!isOurs) return
     // A tool that ignores its signal may still act, so the next process must not take this one for dead.

@@ -59,7 +59,7 @@ export function aiSdkModel(given: ProviderModel, settings: ModelSettings = {}): 
       }
       if (!parts.isOver()) yield errorEvent('stream_truncated')
     } catch (error) {
-      // That we left is known from our own signal, whatever the error says.
+      // Our own signal decides whether the caller left, not the error.
       if (!abortSignal.aborted) yield classifyError(error, Date.now())
     }
   }

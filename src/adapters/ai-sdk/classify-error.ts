@@ -70,7 +70,7 @@ function fits({ statuses, words, message }: Rule, evidence: Evidence): boolean {
 const longest = 500
 
 function detail(type: ErrorTypeName, { status, message, words }: Evidence): string {
-  // A provider that refuses a key often quotes it. Only our own side may say more: which variable has no key.
+  // A provider that refuses a key often quotes it. Only the message of the package is safe: it names the variable.
   const isOurs = words.has('ai_loadapikeyerror')
   const shown = type === 'auth_refused' && !isOurs ? '' : withoutKeys(message.slice(0, longest))
   return [status === undefined ? '' : `HTTP ${status}.`, shown].filter((part) => part !== '').join(' ')
@@ -130,7 +130,7 @@ function evidenceIn(thrown: unknown) {
     look(thrown, 0)
     headers = Object(thrown).responseHeaders
   } catch {
-    // A getter that throws tells us nothing.
+    // A getter may throw.
   }
   return { status: statuses[0], words, message: messages[0] ?? '', headers }
 }
@@ -173,7 +173,7 @@ const keys: readonly RegExp[] = [
   /\b(?!req_|msg_|resp_|chatcmpl-)(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}/g,
 ]
 
-/** Some of the patterns look ahead from every word, so what they look through is bounded. No view shows more than this. */
+/** Some patterns look ahead from every word, so the searched text is bounded. No view shows more than this. */
 const longestSearched = 8_000
 
 /** Replaces everything that looks like an API key. */

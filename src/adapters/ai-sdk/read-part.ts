@@ -22,10 +22,8 @@ export function createPartReader(model: string, names: WireNames, warn: (message
     if (part.providerExecuted !== true) keeper.take(part)
     switch (part.type) {
       case 'text-delta':
-        yield { type: 'delta', channel: 'text', text: textOf(part.delta) }
-        return
       case 'reasoning-delta':
-        yield { type: 'delta', channel: 'reasoning', text: textOf(part.delta) }
+        yield { type: 'delta', channel: part.type === 'text-delta' ? 'text' : 'reasoning', text: textOf(part.delta) }
         return
       case 'tool-call':
         if (part.providerExecuted === true) yield ran(part.toolName, 'called with', part.input)
@@ -78,7 +76,7 @@ export function createPartReader(model: string, names: WireNames, warn: (message
         return [{ type: 'done', finish: 'content_filter' }]
       case 'error':
         return [errorEvent('provider_error')]
-      // A reason that the package has no word for is still a reason; without one the stream broke off.
+      // A reason that the package cannot map is still a reason; without one the stream broke off.
       case 'other':
         if (raw !== undefined && raw !== null) return [...called(), { type: 'done', finish: 'stop' }]
     }

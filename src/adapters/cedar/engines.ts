@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { CheckParseAnswer, Context, PolicySet } from '@cedar-policy/cedar-wasm/nodejs'
+import type { Context, PolicySet } from '@cedar-policy/cedar-wasm/nodejs'
 import {
   type ConditionEngine,
   type RuleAnswer,
@@ -28,7 +28,8 @@ const vocabulary = 'statewright'
  * sets.
  */
 export function createCedarRuleEngine(): RuleEngine {
-  accepted(cedar.preparseSchema(vocabulary, ruleVocabulary))
+  const read = cedar.preparseSchema(vocabulary, ruleVocabulary)
+  if (read.type === 'failure') throw new Error(`The rule vocabulary does not parse: ${read.errors[0]?.message}`)
   const prepared = new Map<string, { slot: number; errors: readonly RuleError[] }>()
   const engine = randomUUID()
   const setName = (slot: number, verdict: Verdict) => `${engine}_${slot}_${verdict}`
@@ -42,7 +43,9 @@ export function createCedarRuleEngine(): RuleEngine {
     const errors = verdicts.flatMap((verdict) => {
       const policies = { staticPolicies: { ...rules.policies[verdict] } }
       const validated = problemsOf(policies)
-      return validated.length > 0 ? validated : parse(setName(slot, verdict), policies)
+      if (validated.length > 0) return validated
+      const parsed = cedar.preparsePolicySet(setName(slot, verdict), policies)
+      return parsed.type === 'failure' ? unnamed(parsed.errors) : []
     })
     const entry = { slot, errors }
     prepared.set(rules.digest, entry)
@@ -54,17 +57,17 @@ export function createCedarRuleEngine(): RuleEngine {
     check: checkPolicy,
     judge(rules, requests) {
       const { slot, errors } = prepare(rules)
-      if (errors.length > 0) return requests.map(() => ({ matched: nothing, errors }))
+      if (errors.length > 0) return requests.map(() => ({ matched: noneMatched(), errors }))
       return requests.map((request) => evaluate((verdict) => setName(slot, verdict), request))
     },
   }
 }
 
-const nothing = { deny: [], require_review: [], warn: [], allow: [] } as const
+const noneMatched = (): Record<Verdict, string[]> => ({ deny: [], require_review: [], warn: [], allow: [] })
 
 function evaluate(setOf: (verdict: Verdict) => string, { agent_id, command_id, context }: RuleRequest): RuleAnswer {
   const errors: RuleError[] = []
-  const matched: Record<Verdict, string[]> = { deny: [], require_review: [], warn: [], allow: [] }
+  const matched = noneMatched()
   for (const verdict of verdicts) {
     const answer = cedar.statefulIsAuthorized({
       principal: { type: 'Agent', id: agent_id },
@@ -97,15 +100,10 @@ function checkPolicy(rule_id: string, policy: string): RuleCheck {
   return { annotations: parsed.json.annotations ?? {}, problems }
 }
 
-function parse(name: string, policies: PolicySet): readonly RuleError[] {
-  const answer = cedar.preparsePolicySet(name, policies)
-  return answer.type === 'success' ? [] : unnamed(answer.errors)
-}
-
 const unnamed = (errors: readonly { readonly message: string }[]): readonly RuleError[] =>
   errors.map(({ message }) => ({ rule_id: null, message }))
 
-/** A warning counts: a policy that can never fire protects nothing. Beside an error of its policy it is left out. */
+/** A warning counts: a policy that can never fire protects nothing. A policy with an error shows only that. */
 function problemsOf(policies: PolicySet): RuleError[] {
   const answer = cedar.validate({ schema: ruleVocabulary, policies, validationSettings: { mode: 'strict' } })
   if (answer.type === 'failure') return once(unnamed(answer.errors))
@@ -122,10 +120,6 @@ function problemsOf(policies: PolicySet): RuleError[] {
 /** Cedar reports a mistake at each place where it stands, and a request once for each set of rules. */
 function once(errors: readonly RuleError[]): RuleError[] {
   return [...new Map(errors.map((error) => [`${error.rule_id} ${error.message}`, error])).values()]
-}
-
-function accepted(answer: CheckParseAnswer) {
-  if (answer.type === 'failure') throw new Error(`The rule vocabulary does not parse: ${answer.errors[0]?.message}`)
 }
 
 /** Conditions as Cedar expressions over `context`. An error is never an answer: Cedar itself would read it as no. */

@@ -16,22 +16,22 @@ let die = ({ thrown }: Crash): void =>
     })
   })
 
-/** For a program that is ours: it says in its own way what ended it. */
+/** Replaces how the process ends: our own program prints its own message. */
 export function dieBy(way: (crash: Crash) => void): void {
   die = way
 }
 
-let hearing = 0
+let watchers = 0
 
 /**
  * Records an uncaught error with the tool call that it belongs to; then the process ends as it would have. Returns the
  * way to stop.
  */
-export function hearCrashes(): () => void {
-  if (hearing++ === 0) process.on('uncaughtExceptionMonitor', attribute)
+export function watchCrashes(): () => void {
+  if (watchers++ === 0) process.on('uncaughtExceptionMonitor', attribute)
   let isOver = false
   return () => {
-    if (!isOver && --hearing === 0) process.off('uncaughtExceptionMonitor', attribute)
+    if (!isOver && --watchers === 0) process.off('uncaughtExceptionMonitor', attribute)
     isOver = true
   }
 }
@@ -51,7 +51,7 @@ function attribute(thrown: unknown): void {
 }
 
 /** Reports unhandled rejections, which a tool may leave behind. Without this, Node ends the process. */
-export function hearStrayRejections(tell: (reason: unknown) => void): () => void {
-  process.on('unhandledRejection', tell)
-  return () => void process.off('unhandledRejection', tell)
+export function watchStrayRejections(report: (reason: unknown) => void): () => void {
+  process.on('unhandledRejection', report)
+  return () => void process.off('unhandledRejection', report)
 }

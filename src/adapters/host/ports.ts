@@ -19,7 +19,7 @@ function random(bytes: number): string {
 
 let passing: Signer | undefined
 
-/** Hashing, randomness and time of this machine, and a key that ends with this process: a store that lasts brings its own. */
+/** Hashing, randomness and time of this machine, and a key that ends with this process. A lasting store has its own. */
 export const hostPorts: Ports = {
   sha256: (text) => hash('sha256', text),
   random,

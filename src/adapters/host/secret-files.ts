@@ -144,7 +144,7 @@ export const checkSignature: CheckSignature = ({ text, public_key, signature }) 
   }
 }
 
-/** Signs with an Ed25519 key in PEM. The key id is the SHA-256 of the public key, so a key cannot be passed off as another. */
+/** Signs with an Ed25519 key in PEM. The key id is the SHA-256 of the public key, so it cannot be forged. */
 export function createSigner(private_key_pem: string): StatementSigner {
   const key = onlyEd25519(createPrivateKey(private_key_pem))
   return { keyid: keyId(createPublicKey(key)), sign: (bytes) => sign(null, bytes, key).toString('base64') }

@@ -11,7 +11,7 @@ import { Client, ProtocolError, StdioClientTransport, StreamableHTTPClientTransp
 import type { McpServer } from './server-config.ts'
 import { boundedFetch, boundMessages, type Mark, watchLostAnswers } from './transport.ts'
 
-/** Our own timeout decides, by our own clock; the library's must not come first. */
+/** Our own timeout decides, by our own clock; the library's must not fire first. */
 const never_ms = 2 ** 31 - 1
 
 /** A connection to one MCP server. */
@@ -183,7 +183,7 @@ function bounded(tools: readonly Listed[]): readonly Listed[] {
   })
 }
 
-/** What a person approves of a tool: its words, its arguments and what it says about itself. */
+/** What a person approves of a tool: its description, its arguments and its annotations. */
 function definitionOf({ name, description, inputSchema, annotations }: Listed): string {
   return canonicalJson(JSON.parse(JSON.stringify({ name, description, inputSchema, annotations })))
 }

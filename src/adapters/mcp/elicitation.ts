@@ -4,7 +4,7 @@ import type { ToolContext } from '../../runtime/tools/tool.ts'
 
 type Property = ElicitRequestFormParams['requestedSchema']['properties'][string]
 
-/** Asks a person for a server. A local server does not say for which call: with several at work it is cancelled. */
+/** Asks a person for a server. A local server does not name the call: with several under way it is cancelled. */
 export async function elicit(
   params: ElicitRequestParams,
   underWay: ReadonlySet<ToolContext>,

@@ -14,7 +14,7 @@ const neverConnected = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'
 const answeredLate = [408, 499]
 const unreadable: readonly string[] = [SdkErrorCode.InvalidResult, SdkErrorCode.UnsupportedResultType]
 
-/** What a call without a result comes to. A refusal and a request that never left are failures; all else is unknown. */
+/** The outcome of a call without a result: a refusal or an unsent request is a failure, all else is unknown. */
 export function failureOf(thrown: unknown, server: string): Error {
   if (thrown instanceof ProtocolError) return marked(`${thrown.message} (code ${thrown.code})`, 'protocol', thrown)
   if (thrown instanceof SdkHttpError && isRefusal(thrown.status))
@@ -24,16 +24,13 @@ export function failureOf(thrown: unknown, server: string): Error {
   if (isUnsent) return marked(`${server} could not be reached: ${messageOf(thrown)}`, 'unavailable', thrown)
   if (thrown instanceof SdkError && unreadable.includes(thrown.code))
     return unclear(`${server} answered with what cannot be read: ${messageOf(thrown)}`, 'unreadable_answer', thrown)
-  return unclear(
-    `The connection to ${server} was lost during the call: ${messageOf(thrown)}`,
-    'connection_lost',
-    thrown,
-  )
+  const lost = `The connection to ${server} was lost during the call: ${messageOf(thrown)}`
+  return unclear(lost, 'connection_lost', thrown)
 }
 
 const isRefusal = (status: number) => status >= 400 && status < 500 && !answeredLate.includes(status)
 
-/** The call has failed: the server said so, or it never got it. */
+/** The call has failed: the server refused it, or never got it. */
 export function marked(message: string, error_kind: string, cause?: unknown): Error {
   return Object.assign(new DidNotHappen(message, { cause }), { error_kind })
 }

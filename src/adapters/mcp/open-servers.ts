@@ -25,11 +25,9 @@ export interface McpPorts {
 /** Starts or reaches every server of the config and lists its tools. One that cannot be used refuses the whole start. */
 export async function openServers(servers: Readonly<Record<string, McpServer>>, { warn, clean, version }: McpPorts) {
   const warnOf = (name: string) => (problem: string) => warn('an MCP server has trouble', { server: name, problem })
-  const connections = new Map(
-    Object.entries(servers).map(
-      ([name, server]) => [name, connectionTo(name, server, { warn: warnOf(name), version })] as const,
-    ),
-  )
+  const connect = ([name, server]: readonly [string, McpServer]) =>
+    [name, connectionTo(name, server, { warn: warnOf(name), version })] as const
+  const connections = new Map(Object.entries(servers).map(connect))
   const cleaned = (error: unknown): never => {
     if (!isFault(error, 'server_unusable')) throw error
     const { server, problem } = error.details
@@ -55,15 +53,12 @@ export async function openServers(servers: Readonly<Record<string, McpServer>>, 
 }
 
 async function toolsOf(name: string, server: McpServer, ports: Ports) {
-  const listed = await ports.connection.list().catch((error) => {
-    throw faults.server_unusable({ server: name, problem: messageOf(error) })
-  })
+  const refused = (problem: string) => faults.server_unusable({ server: name, problem })
+  const listed = await ports.connection.list().catch((error) => Promise.reject(refused(messageOf(error))))
   const unknown = Object.keys(server.tools).find((tool) => !listed.some((l) => l.name === tool))
+  const known = listed.map((l) => printableName(l.name)).join(', ')
   if (unknown !== undefined)
-    throw faults.server_unusable({
-      server: name,
-      problem: `mcp.${name}.tools.${printableName(unknown)}: It has no such tool; it has ${listed.map((l) => printableName(l.name)).join(', ')}.`,
-    })
+    throw refused(`mcp.${name}.tools.${printableName(unknown)}: It has no such tool; it has ${known}.`)
   return listed.map((each) => mcpTool(name, server, each, ports))
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { closedObject, fieldIssues } from '../../runtime/shape-problems.ts'
 
-/** What may be declared about one tool of a server, in the config. It wins over what the server says. */
+/** What may be declared about one tool of a server, in the config. It wins over the annotations of the server. */
 const declared = closedObject({
   irreversible: z.boolean().optional(),
   idempotent: z.boolean().optional(),
@@ -17,7 +17,7 @@ const common = {
   /** Its annotations are believed, as far as `relax` goes. Otherwise every tool counts as destructive. */
   trusted: z.boolean().default(false),
   relax: z.array(hints).default(['read_only', 'idempotent', 'reversible']),
-  /** For every tool that nothing else is said about. Without it: always, and inherit for a trusted server. */
+  /** For every tool without its own declaration. Without it: always, and inherit for a trusted server. */
   approval: z.enum(['inherit', 'always', 'never']).optional(),
   timeoutMs: z.int().min(1).default(120_000),
   maxOutputBytes: z.int().min(256).default(64_000),
@@ -48,7 +48,7 @@ const serverName = z
     'The name of a server is letters, digits, underscores and hyphens, and begins with a letter.',
   )
 
-/** Told apart by what they have, so that a mistake is named at its field and not as "no variant fits". */
+/** The field `url` decides which shape applies, so that a mistake is named at its field and not as "no variant fits". */
 const mcpServer = z.unknown().transform((given, context) => {
   const shape = Object.hasOwn(Object(given), 'url') ? remoteServer : localServer
   const read = shape.safeParse(given)

@@ -52,7 +52,7 @@ function limiting(isStream: boolean): TransformStream<Uint8Array, Uint8Array> {
 
 type Transport = NonNullable<Client['transport']>
 
-/** The blocks that a result may have; a library that checks 100,000 wrong ones takes seconds to say so. */
+/** The most blocks of a result: the library takes seconds to check 100,000 wrong ones. */
 const mostBlocks = 1_000
 
 /** Bounds what a server sends before the library sees it: a deep schema would exhaust the library's stack. */
@@ -89,7 +89,7 @@ function unfitTool(tools: readonly unknown[]): string | undefined {
 type Send = StreamableHTTPClientTransport['send']
 type Message = Parameters<NonNullable<StreamableHTTPClientTransport['onmessage']>>[0]
 
-/** Goes with one call from the library's request to its transport, and so tells one call from another. */
+/** Identifies one call from the library's request to its transport. */
 export type Mark = () => void
 
 /**

@@ -7,7 +7,7 @@ import { Client } from './driver.ts'
 /** One connection that a worker keeps for as long as it lives. */
 export type Presence = ReturnType<typeof createPresence>
 
-/** The key of a worker's session lock. Workers hold it shared; who gets it alone knows that no connection is left. */
+/** The key of a worker's session lock. Workers hold it shared: an exclusive lock proves that no connection is left. */
 const lockOf = (worker: string) => `hashtextextended(${worker}, 0)`
 
 /** A worker's session lock and heartbeat, on one connection. The server frees the lock when the process dies. */
@@ -38,7 +38,7 @@ export function createPresence(url: string, worker: string, patience: number) {
     void lost.then((client) => client.end()).catch(() => {})
   }
 
-  /** An answer proves that the lock was held. What is asked here may be asked twice: a lost connection costs one retry. */
+  /** An answer proves that the lock was held. Every query here may run twice: a lost connection costs one retry. */
   async function query<T extends pg.QueryResultRow>(
     text: string,
     values: readonly unknown[] = [],
@@ -72,7 +72,7 @@ export function createPresence(url: string, worker: string, patience: number) {
 }
 
 const texts = {
-  // Only under a lease that lasts, by the clock of the database: once a run is put back, nothing of its old holder begins.
+  // Only under a valid lease, by the clock of the database: once a run is put back, its old holder begins nothing.
   begin: `INSERT INTO statewright.effect (execution_id, worker)
     SELECT $1, l.worker FROM statewright.lease l
     WHERE l.run_id = $2 AND l.epoch = $3 AND l.worker = $4 AND l.expires_at > clock_timestamp()

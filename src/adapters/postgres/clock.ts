@@ -5,7 +5,7 @@ import { Client } from './driver.ts'
 
 /** How often the clock of the database is asked. Between, the monotonic clock of the process counts on. */
 const sync_ms = 5_000
-/** An answer that took longer says too little about when it was given. */
+/** A slower answer is dropped: when the server read its clock is too uncertain. */
 const slow_ms = 1_000
 /** A skew that deserves a warning, though nothing here depends on it. */
 export const noticeable_skew_ms = 1_000

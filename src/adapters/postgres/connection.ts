@@ -21,7 +21,7 @@ export interface Connection {
 export const usual_answer_ms = 3_000
 /** How long a client may leave a transaction idle. A frozen process holds its locks no longer than this. */
 const idle_ms = 2_000
-/** An answer of the server that a statement took too long comes before the client gives up on the connection. */
+/** The server reports a statement that takes too long before the client gives up on the connection. */
 export const grace_ms = 500
 
 /** Of every session: commits are on disk, nothing waits long, and a machine that is gone is noticed within 25 s. */
@@ -41,7 +41,7 @@ const sessionOptions = (answer_ms: number) =>
 
 const sockets = new Map<string, Set<Socket>>()
 
-/** A socket to an address, which goes with the others to it. */
+/** A socket to an address. `dropConnections` closes all sockets to one address. */
 export function openSocket(url: string, own?: Set<Socket>): Socket {
   const socket = new Socket()
   const others = sockets.get(url) ?? new Set()

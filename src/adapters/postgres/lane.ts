@@ -9,9 +9,7 @@ import { beginTransaction, type Transaction, type TransactionPorts } from './tra
 /** What a lane needs. */
 export interface LanePorts extends TransactionPorts {
   readonly url: string
-  /** How long the server may take to answer, in milliseconds. */
   readonly answer_ms?: number | undefined
-  /** How long a lost database is waited for, in milliseconds. */
   readonly patience: number
   readonly committed: (session_ids: readonly string[]) => void
   /** Whether a rune was recorded, wherever it is kept by now. */
@@ -57,7 +55,7 @@ export function createLane(ports: LanePorts) {
   }
 
   async function drain() {
-    // What is asked for in the same turn of the event loop goes together.
+    // Requests of one turn of the event loop share a transaction.
     await Promise.resolve()
     while (queue.length > 0) {
       const until = queue.findIndex((job, i) => i === groupLimit || (job.isAlone && i > 0))
@@ -126,8 +124,8 @@ export function createLane(ports: LanePorts) {
   }
 
   /**
-   * Finds out whether a lost commit was recorded: its runes are there or not. The server's own word for the transaction
-   * does not count, since after a crash another one may bear its number.
+   * Finds out whether a lost commit was recorded, by its runes. The status that the server has for the transaction does
+   * not count, since after a crash another transaction may have its number.
    */
   async function fateOf({ xid, witness }: Transaction, lost: unknown): Promise<'committed' | 'undone' | Fault> {
     const proof = witness()
@@ -175,7 +173,7 @@ export function createLane(ports: LanePorts) {
       }
       return submit({ batch, isAlone: false, work })
     },
-    /** Work on one session in a transaction of its own. It may run again from the start, so it must not answer by itself. */
+    /** Work on one session in its own transaction. It may be retried from the start, so it must have no other effect. */
     alone<T>(session_id: string, work: (transaction: Transaction) => Promise<T | Fault>): Promise<T | Fault> {
       return submit({ batch: { session_id, runes: [], expect: [], fence: undefined }, isAlone: true, work })
     },

@@ -56,7 +56,7 @@ export function createLeases(
     },
     /** Renews what is held. A lease that is not among the renewed was lost to another process, or released. */
     async renew() {
-      // After a stop the heartbeat may come before the timer that ends the leases.
+      // After a pause of the process the heartbeat may run before the timer that ends the leases.
       look()
       const asked = [...held]
       const sent = instant()

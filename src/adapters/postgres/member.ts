@@ -16,7 +16,7 @@ export interface SharingOptions {
   readonly warn: (message: string, details: object) => void
 }
 
-/** One worker: it keeps its leases, frees what dead ones held, and takes what the queue brings. */
+/** One worker: it renews its leases, frees what dead workers held, and runs the jobs of the queue. */
 export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, timers, warn }: SharingOptions): Member {
   const members = createMembers(pool, lease_ms)
   // On a connection of its own: whatever the queue is busy with, a lease is renewed in time or given up.

@@ -10,7 +10,7 @@ import { jobsSchema } from './schema.ts'
 import { statements } from './statements.ts'
 import { columns, type SideWrites } from './transaction.ts'
 
-/** What someone waits for comes first. */
+/** Work that a client or a deadline waits for has priority. */
 export const priorities: Readonly<Record<Task, number>> = { run: 0, deadline: 0, session: 1 }
 
 /** Jobs and leases, in the transaction of their runes: an acquired run has a lease from the first moment. */
@@ -62,7 +62,7 @@ function leasesFor(runes: readonly Rune[]): { readonly taken: readonly Taken[]; 
   }
 }
 
-/** How often lost wakes are looked for, and how long a run or a deadline may be without a job that brings it soon. */
+/** How often lost jobs are searched for, and how long a run or a deadline may be without a job that is due soon. */
 export const overlooked_ms = 15_000
 
 const inLease = (parameter: string) => `clock_timestamp() + ${parameter} * interval '1 millisecond'`
@@ -113,7 +113,7 @@ const texts = {
     JOIN statewright.model_row s ON s.model = 'subjects' AND s.key = m.value::json ->> 'session_id'
     WHERE m.model = 'subjects' AND m.tag = 'run:queued' AND s.tag = 'session:active'
     AND m.sort <= extract(epoch FROM clock_timestamp()) * 1000 - $1 AND NOT ${willCome}`,
-  // What people are asked is anyone's text, which PostgreSQL need not be able to read as JSON.
+  // A question may hold any text, and PostgreSQL cannot parse all of it as JSON.
   forgotten: `SELECT m.value FROM statewright.model_row m
     WHERE m.model = 'open_interactions' AND position('"deadline":null' IN m.value) = 0 AND NOT ${willCome}`,
 
@@ -134,7 +134,7 @@ interface Asked {
   query<T extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<{ readonly rows: T[] }>
 }
 
-/** The workers of a store, and what they hold: rows that last as long as someone renews them. */
+/** The workers of a store, and what they hold: rows that expire unless they are renewed. */
 export function createMembers(database: Asked, lease_ms: number) {
   const ask = async <T extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) =>
     (await database.query<T>(text, [...values])).rows
@@ -178,7 +178,7 @@ export function createMembers(database: Asked, lease_ms: number) {
   }
 }
 
-/** Runs that are running in a database, and whose lease is over. For processes that only look: nothing is written. */
+/** Runs that are running in a database, and whose lease has expired. Writes nothing. */
 export async function abandonedRuns(url: string): Promise<readonly AbandonedRun[]> {
   const pool = createPool(url, 1)
   try {

@@ -15,7 +15,7 @@ import { readSort, rowColumns, type StoredModelRow } from './transaction.ts'
 
 /** How long the lock is waited for at a time: writers wait no longer than this. */
 const exclude_ms = 1_000
-/** How long folding may take between two statements. A process that is frozen while it folds keeps writers out no longer. */
+/** How long folding may take between two statements. A frozen process keeps writers out no longer than this. */
 const folding_ms = 60_000
 /** How long one statement may take while the whole store is folded. */
 const longest_ms = 600_000
@@ -38,7 +38,7 @@ async function blobProblem({ text }: Connection, ref: string): Promise<string | 
 
 /** Work that needs the whole store exclusively: making the tables, and folding the read models again. */
 export function createOwnership({ url, store, patience, models, segments }: OwnerPorts) {
-  /** Waits for the exclusive lock only for a moment at a time: while it waits, all that come later wait, too. */
+  /** Waits for the exclusive lock only for a moment at a time: later requests queue behind it. */
   async function alone<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const deadline = performance.now() + patience
     const connection = await reconnect({ url, store, answer_ms: longest_ms }, deadline)

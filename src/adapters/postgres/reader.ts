@@ -54,14 +54,11 @@ export function createReader(connection: Pick<Connection, 'send' | 'text'>, segm
     return records
   }
 
-  /** All records of a session, with their position in the order of all commits. */
   async function whole(found: Place): Promise<readonly ArchivedRecord[]> {
     return [...(await cold(found)), ...(await hot(found.id, {}))]
   }
 
-  /**
-   * Runes never vanish: too few mean that they moved to cold storage, or that their segment was replaced. Reads again.
-   */
+  /** Runes never vanish: too few mean that they moved to cold storage, or that their segment was replaced. Retries. */
   async function read(session_id: string, range: Range = {}, tries = 3): Promise<readonly Rune[]> {
     const found = await place(session_id)
     if (found === undefined) return []
@@ -139,10 +136,7 @@ export function createReader(connection: Pick<Connection, 'send' | 'text'>, segm
 }
 
 /** Every record of the store in the order of the commits, cold ones in their old places. */
-export async function* inOrder(
-  send: Connection['send'],
-  segments: Segments | undefined,
-): AsyncGenerator<ArchivedRecord, void, void> {
+export async function* inOrder(send: Connection['send'], segments: Segments | undefined) {
   const cold = await send<ColdFile>('segments')
   yield* inCommitOrder(inTable(send), cold, async (file) => (await segments?.read(file)) ?? [])
 }

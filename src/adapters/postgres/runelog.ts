@@ -34,7 +34,7 @@ export interface PostgresOptions extends RunelogOptions {
   readonly lanes?: number
   /** How long a database that is out of reach is waited for, in milliseconds. */
   readonly patience?: number
-  /** How long the server may take to answer one statement, in milliseconds: a connection that is silent for longer is given up. */
+  /** How long the server may take to answer one statement, in milliseconds. A connection silent for longer is closed. */
   readonly answer_ms?: number
   /** What is written in the transaction of the runes besides them. */
   readonly sideWrites?: SideWrites

@@ -10,7 +10,7 @@ export const channel = 'statewright'
 /** The rows of the model "search" have their words apart, and quoted as JSON. No text parser has to find them. */
 export const wordsIn = (value: string) => `array_to_tsvector(string_to_array(btrim(${value}, '"'), ' '))`
 
-/** Canonical JSON ends with fields that hold no other fields, so the last key in the text is that of the contract itself. */
+/** In canonical JSON the fields of the contract itself come last, so the last match in the text is its key. */
 export const keyIn = (payload: string) => `substring(${payload} from '.*"idempotency_key":"((?:[^"\\\\]|\\\\.)*)"')`
 
 /** SQL: whether a header opens a contract. */
@@ -126,7 +126,7 @@ export const sharedNumber = 1
 export const tablesLock = 0x7461626c
 
 /**
- * What several processes need beside the log; nothing here is history. An effect is a tool that has not reported its
+ * What several processes need besides the log; nothing here is history. An effect is a tool that has not reported its
  * end: the commit that ends its contract removes the row.
  */
 export const sharedSchema = `

@@ -49,7 +49,7 @@ function share(url: string, pool: pg.Pool, time: DatabaseClock, sharing: Sharing
   }
 }
 
-/** A database that goes away while a worker starts is a refusal with a sentence, not an error of the driver. */
+/** A database that is lost while a worker starts is a fault with a sentence, not an error of the driver. */
 function inSentences(member: Member, store: string): Member {
   const explained = (error: unknown) => Promise.reject(unusable(error, store))
   return {
@@ -63,7 +63,7 @@ function inSentences(member: Member, store: string): Member {
 async function makeTables(pool: pg.Pool) {
   const { rows } = await pool.query<{ value: string }>(`SELECT value FROM statewright.meta WHERE name = 'shared'`)
   if (rows[0]?.value !== String(sharedNumber)) await makeShared(pool)
-  // It looks for itself, without a lock, whether there is anything to do.
+  // It checks without a lock whether there is anything to migrate.
   await runMigrations({ pgPool: pool, schema: jobsSchema, noHandleSignals: true })
 }
 
@@ -77,7 +77,7 @@ async function makeShared(pool: pg.Pool) {
         ON CONFLICT (name) DO UPDATE SET value = excluded.value;
       COMMIT`)
   } finally {
-    // It goes with the connection, whatever became of the transaction.
+    // Closed, not reused: the transaction may have failed.
     client.release(true)
   }
 }

@@ -41,7 +41,7 @@ export const statements = {
     FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[])
     WITH ORDINALITY AS u (session_id, event_id, header, payload, salt, hash, place) ORDER BY place`,
 
-  // A row that was not there is inserted plainly: if another writer was faster, the unique key refuses it and the batch is judged again.
+  // If another writer inserted the row first, the unique key refuses this one, and the batch is judged again.
   addRows: `INSERT INTO statewright.model_row (model, key, tag, sort, value)
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::float8[], $5::text[])`,
   changeRows: `UPDATE statewright.model_row r SET tag = u.tag, sort = u.sort, value = u.value

@@ -85,7 +85,7 @@ export async function beginTransaction(connection: Connection, batches: readonly
         const name = nameOf(model, key)
         const noted = rows.get(name)
         if (noted === undefined && !loaded.has(name)) missing.push({ model, key })
-        // The name of a model says what its rows hold: only its own fold writes them.
+        // The cast holds: rows are kept by the name of their model, and only its own fold writes them.
         return (noted === undefined ? loaded.get(name) : noted.row) as Row<V> | undefined
       }
       const changes = judge(batch, heads.get(batch.session_id), look, models)
@@ -167,7 +167,7 @@ export async function beginTransaction(connection: Connection, batches: readonly
     async commit(): Promise<boolean> {
       const written = writes().map(([name, ...values]) => connection.send(name, ...values))
       const committed = connection.commit()
-      // The first failure is the cause; what follows it only says that the transaction is over.
+      // The first failure is the cause; later ones only report that the transaction was aborted.
       const settled = await Promise.allSettled([...written, committed])
       for (const outcome of settled) if (outcome.status === 'rejected') throw outcome.reason
       return committed
@@ -175,7 +175,7 @@ export async function beginTransaction(connection: Connection, batches: readonly
   }
 }
 
-/** The rows that a batch will look at, as far as that can be known before any is seen. */
+/** The rows that a batch will read, as far as that is known before any is loaded. */
 function wantedBy({ runes, expect, fence }: Prepared, models: readonly ReadModel[]): readonly Wanted[] {
   const wanted: Wanted[] = expect.map(([key]) => ({ model: subjects.name, key }))
   if (fence !== undefined) wanted.push({ model: epochs.name, key: fence.run_id })
@@ -226,17 +226,14 @@ async function claimsInLog(batches: readonly Prepared[], connection: Connection)
   const keys = batches.flatMap(claimedBy).map(({ idempotency_key }) => written(idempotency_key))
   const opened = keys.length === 0 ? [] : await connection.send<Opening>('openedContracts', keys)
 
-  /** The records of each contract that was opened with this key. */
-  function contractsWith(idempotency_key: string): Promise<readonly (readonly StoredRecord[])[]> {
+  function contractsWith(idempotency_key: string) {
     const own = opened.filter(({ key }) => key === written(idempotency_key))
-    return Promise.all(
-      own.map(({ session, event_id, header }) =>
-        connection.send<StoredRecord>('contract', session, event_id, subjectText(header)),
-      ),
-    )
+    const recordsOf = ({ session, event_id, header }: Opening) =>
+      connection.send<StoredRecord>('contract', session, event_id, subjectText(header))
+    return Promise.all(own.map(recordsOf))
   }
 
-  /** Why a batch may not claim its keys, whatever the rows say. A claim that this transaction changed is judged by its row. */
+  /** Why the log forbids a batch to claim its keys. A claim that this transaction changed is judged by its row. */
   return async (batch: Prepared, isChanged: (claim: string) => boolean): Promise<Fault | undefined> => {
     for (const { claim, idempotency_key } of claimedBy(batch)) {
       if (isChanged(claim)) continue

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SQLOutputValue } from 'node:sqlite'
 import { isFault } from '../../faults/catalogue.ts'
@@ -9,7 +9,7 @@ import { allModels, fingerprint } from '../../runelog/models.ts'
 import type { ReadModel } from '../../runelog/read-model.ts'
 import { createSegments } from '../../runelog/segment.ts'
 import { searchModel } from '../../runelog/words.ts'
-import { doomedProblem, readDoomed } from './companion-files.ts'
+import { doomedProblem, namesIn, readDoomed } from './companion-files.ts'
 import { DatabaseSync } from './driver.ts'
 import { causeOf, openDatabaseToRead } from './open-database.ts'
 import { createReader, type Reader } from './reader.ts'
@@ -36,7 +36,7 @@ export async function* auditSqlite(path: string, more: readonly ReadModel[]): As
   }
 }
 
-/** The file itself, and the rules that it has for everyone who opens it. */
+/** The file itself, and its schema with the triggers that enforce the rules of the log. */
 function* database(db: DatabaseSync): Generator<Damage, void, void> {
   for (const { integrity_check } of all<{ integrity_check: string }>(db, 'PRAGMA integrity_check'))
     if (integrity_check !== 'ok') yield { what: 'database', problem: `${integrity_check}.` }
@@ -53,7 +53,7 @@ function* database(db: DatabaseSync): Generator<Damage, void, void> {
   model.close()
 }
 
-/** The index has every word of every text, and no other: both are summed up, in whatever order they come. */
+/** The index has every word of every text, and no other. The sums do not depend on the order. */
 function* words(db: DatabaseSync): Generator<Damage, void, void> {
   db.exec("CREATE VIRTUAL TABLE temp.indexed USING fts5vocab('main', 'word', 'instance')")
   const sum = (pairs: Iterable<readonly [term: string, at: number]>) => {
@@ -111,8 +111,7 @@ async function* segments(db: DatabaseSync, reader: Reader): AsyncGenerator<Damag
 
 /** Every output is named by its content, also one that no event refers to. */
 async function* blobs(folder: string): AsyncGenerator<Damage, void, void> {
-  if (!existsSync(folder)) return
-  for (const name of readdirSync(folder).sort()) {
+  for (const name of namesIn(folder)) {
     if (name.startsWith('.')) continue
     const problem = await blobProblem(folder, name)
     if (problem !== undefined) yield { what: `output ${name}`, problem }
@@ -136,27 +135,22 @@ async function* derived(
   folder: string,
   models: readonly ReadModel[],
 ): AsyncGenerator<Damage, void, void> {
-  const versions = fingerprint(models)
   const folded = Number(reader.meta('folded') ?? 0)
   const last = all<{ last: number }>(db, 'SELECT coalesce(max(position), 0) AS last FROM rune')[0]?.last ?? 0
   if (!(folded <= last)) yield { what: 'meta folded', problem: `it is ${folded}, past the last event.` }
   for (const { model } of all<{ model: string }>(db, 'SELECT DISTINCT model FROM model_row'))
     if (!models.some(({ name }) => name === model))
       yield { what: `rows of ${model}`, problem: 'no read model has them.' }
-  const missing = (ref: string) => (existsSync(join(folder, ref)) ? undefined : 'it is missing.')
+  const rows = db.prepare('SELECT key, tag, sort, value FROM model_row WHERE model = ?')
+  const rowsOf = (model: string) => rows.all(model) as (StoredRow & Record<string, SQLOutputValue>)[]
   const store = {
     records: reader.inOrder(),
     folded,
     // Rows of another version are folded again when the store opens, so nothing depends on them.
-    rows: reader.meta('models') === versions ? (model: string) => rowsOf(db, model) : undefined,
-    blobProblem: async (ref: string) => missing(ref),
+    rows: reader.meta('models') === fingerprint(models) ? rowsOf : undefined,
+    blobProblem: async (ref: string) => (existsSync(join(folder, ref)) ? undefined : 'it is missing.'),
   }
   yield* damageIn(store, models)
-}
-
-function rowsOf(db: DatabaseSync, model: string): readonly StoredRow[] {
-  const rows = db.prepare('SELECT key, tag, sort, value FROM model_row WHERE model = ?').all(model)
-  return rows as { key: string; tag: string | null; sort: number | null; value: string }[]
 }
 
 function all<T extends Record<string, SQLOutputValue>>(db: DatabaseSync, sql: string): readonly T[] {

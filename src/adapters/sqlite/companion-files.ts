@@ -97,6 +97,7 @@ async function contentOf(records: readonly StoredRecord[], session: AsyncIterabl
   return { holds: isCopy ? 'copy' : 'only_copy', events: records.length } as const
 }
 
-function namesIn(folder: string): readonly string[] {
+/** The names in a folder, sorted; none if there is no such folder. */
+export function namesIn(folder: string): readonly string[] {
   return existsSync(folder) ? readdirSync(folder).sort() : []
 }

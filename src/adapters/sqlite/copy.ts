@@ -10,7 +10,7 @@ const companions = ['.pub', '.blobs', '.segments']
 
 /**
  * Copies a store into a new folder, also while it is in use, and returns the path of the copied database. The database
- * is as of one moment; the files beside it only grow. The folder gets its name when it is whole.
+ * is as of one moment; the files next to it only grow. The folder gets its name when it is whole.
  */
 export function copyStore(path: string, folder: string, key: string | undefined): string {
   refuseSecondName(path)

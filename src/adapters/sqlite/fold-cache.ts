@@ -45,7 +45,7 @@ export function openFoldCache(path: string, signer: () => Signer): FoldCache {
   }
 }
 
-/** Every part that is not what a process of this store saved. Nothing uses them; someone changed them. */
+/** Every part that was changed after a process of this store saved it. Nothing uses them. */
 export function* auditFoldCache(path: string, signer: () => Signer): Generator<Damage, void, void> {
   if (!existsSync(path)) return
   const codeOf = coding(signer)
@@ -82,7 +82,7 @@ function open(path: string): DatabaseSync {
       PRIMARY KEY (session_id, name)
     ) STRICT, WITHOUT ROWID`
   const begin = () => {
-    // What sessions said is in it: it belongs to whom the store belongs to.
+    // It holds content of sessions, so only the owner of the store may read it.
     closeSync(openSync(path, 'a', 0o600))
     const db = new DatabaseSync(path)
     db.exec(create)

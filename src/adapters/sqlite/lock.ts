@@ -61,7 +61,7 @@ export function takeLock(given: string) {
         check()
         rmSync(holderPath, { force: true })
       } catch {
-        // So may the name be, once the guard was replaced. A name that is left behind counts only while its process lives.
+        // The guard was replaced, and so the name may be. A name that is left counts only while its process lives.
       }
       guard.close()
       held.delete(guard)
@@ -78,7 +78,7 @@ function realPath(given: string): string {
   }
 }
 
-/** Keeps writers away while a command reads. Where no guard can be made, no writer can come either. */
+/** Keeps writers away while a command reads. Where no guard can be made, no process can write either. */
 export function shareLock(given: string): { release(): void } {
   refuseName(given)
   const path = realPath(given)

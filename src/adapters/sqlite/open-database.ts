@@ -23,7 +23,7 @@ import { applicationId, schema, schemaNumber } from './schema.ts'
 
 /** The log is emptied into the database whenever it has this many pages; so it needs no more room than that. */
 const logPages = 500
-/** Runes come by the kilobyte: a page twice the usual size is begun half as often. */
+/** A rune has about a kilobyte: twice the usual page size halves how often a page is begun. */
 const pageBytes = 8_192
 const logBytes = logPages * (pageBytes + 24)
 
@@ -63,7 +63,7 @@ export function openDatabaseToRead(path: string): DatabaseSync {
   }
 }
 
-/** Opens a file of SQLite without writing beside it. One without a write-ahead log is read as a file that does not change. */
+/** Opens a database without making a file next to it. Without a write-ahead log it is read as immutable. */
 export function readDatabase(path: string): DatabaseSync {
   const url = pathToFileURL(path)
   if (!hasLog(path)) url.searchParams.set('immutable', '1')
@@ -85,7 +85,7 @@ export function watchFiles(files: readonly string[]): () => void {
 const refused = (store: string, problem: string) => faults.store_unusable({ store, problem })
 const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
 
-/** Only work makes a store: who looks at one that is not there is told so, and whether it was lost. */
+/** Only work makes a store. A command that reads a missing one is refused, with another reason if it was lost. */
 export function refuseAbsent(path: string, store = path): void {
   refuseName(path)
   if (existsSync(path)) return
@@ -93,7 +93,7 @@ export function refuseAbsent(path: string, store = path): void {
   throw refused(store, 'there is no such file; the first run makes it.')
 }
 
-/** A new database beside archived logs would be one that does not know them: the old one is missing. */
+/** Archived logs without a database: the old one is missing, and a new one would not refer to them. */
 export function refuseOrphans(path: string): void {
   const folder = `${path}.segments`
   if (sizeOf(path) > 0 || !existsSync(folder)) return
@@ -115,7 +115,7 @@ export function refuseName(path: string): void {
     throw refuse('SQLite reads its name as a URL. Write the path itself, such as sqlite:./statewright.db.')
 }
 
-/** Refuses a file that is no store, before anything is made beside it. One with a write-ahead log is judged later. */
+/** Refuses a file that is no store, before any file is made next to it. One with a write-ahead log is judged later. */
 export function refuseForeign(path: string): void {
   const there = statSync(path, { throwIfNoEntry: false })
   if (there === undefined) return
@@ -149,9 +149,8 @@ function isNew(db: DatabaseSync, path: string): boolean {
 
 function prepareDatabase(db: DatabaseSync, path: string): void {
   const isMade = !isNew(db, path)
-  // FULL, not NORMAL: under WAL, NORMAL may lose the last commits in a power cut, and by then we have already told
-  // someone that they happened. Freed bytes are overwritten at once: a row that changes, or a page that is split, would
-  // leave copies of what may have to be erased later.
+  // FULL, not NORMAL: under WAL, NORMAL may lose acknowledged commits in a power cut. Freed bytes are overwritten at
+  // once: a row that changes, or a page that is split, would leave copies of what may have to be erased later.
   db.exec(
     `PRAGMA page_size = ${pageBytes}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA busy_timeout = 5000; PRAGMA cache_size = -32000; PRAGMA wal_autocheckpoint = ${logPages};`,
   )
@@ -201,7 +200,7 @@ export function explain(error: unknown, path: string): unknown {
   return faults.store_unusable({ store: path, problem: `${causeOf(error)}.` }, { cause: error })
 }
 
-/** Log and lock lie beside the database under its name: under a second name two processes could write to it. */
+/** Log and lock are named after the database: under a second name two processes could write to it. */
 export function refuseSecondName(path: string): void {
   const file = lstatSync(path, { throwIfNoEntry: false })
   if (file === undefined) return

@@ -49,7 +49,7 @@ function readOnly(path: string, db: DatabaseSync, models: readonly ReadModel[], 
 
   const store: Runelog = {
     read: reader.read,
-    // No process records anything while this holds its lock, so what is there is all that comes.
+    // No process records anything while this holds its lock, so it ends with the last rune.
     async *follow(session_id, after, signal) {
       for (let cursor = after; !signal.aborted; ) {
         const runes = await reader.read(session_id, { after: cursor, limit: 256 })

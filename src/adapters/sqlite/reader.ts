@@ -34,7 +34,7 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
   }
 
   function rows<V extends Json>(model: Pick<ReadModel<V>, 'name'>, query: ModelQuery = {}): readonly Row<V>[] {
-    const { sql, values } = rowsQuery(model, query)
+    const { sql, values } = rowsQuery(model.name, query)
     const statement = queries.get(sql) ?? prepare(db, sql)
     queries.set(sql, statement)
     const found = every<[string, string | null, number | null, string]>(statement, ...values)
@@ -147,12 +147,8 @@ function toRecord([event_id, header, payload, salt, hash, position]: RuneColumns
 const lastCharacter = '\u{10ffff}'
 
 /** Rows without a `sort` come first, which is also how SQLite orders them. */
-function rowsQuery(
-  { name }: Pick<ReadModel, 'name'>,
-  query: ModelQuery,
-): { readonly sql: string; readonly values: readonly Value[] } {
-  const { tag, prefix, after, limit, backward = false, by_key = false } = query
-  const conditions: (readonly [sql: string, ...values: Value[]])[] = [['model = ?', name]]
+function rowsQuery(model: string, { tag, prefix, after, limit, backward = false, by_key = false }: ModelQuery) {
+  const conditions: (readonly [sql: string, ...values: Value[]])[] = [['model = ?', model]]
   if (tag !== undefined) conditions.push(['tag = ?', tag])
   if (prefix !== undefined) conditions.push(['key >= ? AND key < ?', prefix, `${prefix}${lastCharacter}`])
   if (after !== undefined) conditions.push(beyond(after, backward))

@@ -47,7 +47,7 @@ export function createRows(stored: Look) {
   return {
     // The cast holds: rows are kept by the name of their model, and only its own fold writes them.
     look: <V extends Json>(model: ReadModel<V>, key: string) => lookUp(model, key) as Row<V> | undefined,
-    /** Takes over what a batch changes. It is part of the commit that holds the runes of the batch: it follows from them. */
+    /** Takes over what a batch changes. It follows from the runes of the batch, and so is part of their commit. */
     keep(changes: readonly Change[]) {
       for (const { model: name, key, row } of changes) {
         const model = modelOf(name)
@@ -98,7 +98,7 @@ interface FoldingPorts {
   readonly commit: (decide: () => readonly Step[]) => void
 }
 
-/** Brings the rows of the read models up to the last rune. */
+/** Folds the rows of the read models up to the last rune. */
 export function createFolding({ reader, rows, models, commit }: FoldingPorts) {
   async function rebuild(): Promise<number> {
     const { changes, count } = await foldAll(models, reader.inOrder())

@@ -1,6 +1,6 @@
 import { searchModel } from '../../runelog/words.ts'
 
-/** Says that a file is ours: "rune" in ASCII. */
+/** Marks a file as ours: "rune" in ASCII. */
 export const applicationId = 0x72756e65
 /** Files of 0.1 have numbers up to 3. Their hashes follow other rules, and nothing converts them. */
 export const schemaNumber = 4
@@ -19,7 +19,7 @@ const rowColumns = `(
   PRIMARY KEY (model, key)
 ) STRICT, WITHOUT ROWID`
 
-/** Where a text stands in the index of words: by its session and then by its event, so that hits come session by session. */
+/** The place of a text in the index: by its session, then by its event, so that hits are grouped by session. */
 export const eventsOfSession = 2 ** 24
 /** SQL: the search row of a text. */
 export const wordsAt = (

@@ -1,4 +1,4 @@
-/** A thread with a connection of its own, that looks words up for the store. See `search.ts`. */
+/** A thread with its own connection that searches words for the store. See `search.ts`. */
 
 import { parentPort, workerData } from 'node:worker_threads'
 import type { FoundSession } from '../../runelog/words.ts'

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import type { FoundSession, WordQuery } from '../../runelog/words.ts'
 import type { Answered, Asked } from './search-thread.ts'
 
-/** Looks words up in a thread, since a common word takes a tenth of a second. It starts with the first search. */
+/** Searches words in a thread, since a common word takes a tenth of a second. It starts with the first search. */
 export function createSearch(path: string) {
   let thread: Worker | undefined
   const waiting: PromiseWithResolvers<readonly FoundSession[]>[] = []

@@ -65,7 +65,7 @@ const reading = {
 /** All prepared statements, by name. */
 export type Statements = { readonly [K in keyof typeof writing | keyof typeof reading]: StatementSync }
 
-/** Rows come back as arrays: with few columns that is the cheapest form. */
+/** Rows are arrays: with few columns that is the cheapest form. */
 export function prepareStatements(db: DatabaseSync): Statements {
   const entries = Object.entries({ ...writing, ...reading }).map(([name, sql]) => [name, prepare(db, sql)] as const)
   return Object.fromEntries(entries) as Statements

@@ -4,7 +4,7 @@ import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { DidNotHappen } from '../../runtime/tools/tool.ts'
 import { isOwnFile } from './own-files.ts'
 
-/** Something tried to leave the place it was given, and was stopped. The runtime records it as a violation, not as a failure. */
+/** An attempt to leave the workspace, stopped. The runtime records it as a violation, not as a failure. */
 export function breach(message: string): Error {
   return Object.assign(new DidNotHappen(message), { sandbox_violation: true })
 }
@@ -18,7 +18,7 @@ export interface Owner {
 const unprivileged: Owner = { uid: 65_534, gid: 65_534 }
 
 /**
- * Who owns what a superuser makes in a workspace: commands run as the owner of the folder. An empty folder of the
+ * The owner of what a superuser makes in a workspace: commands run as the owner of the folder. An empty folder of the
  * superuser is given away. Undefined if this process is not the superuser, or the folder is in use and its own.
  */
 export function ownerOf(folder: string): Owner | undefined {

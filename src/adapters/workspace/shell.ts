@@ -39,7 +39,7 @@ export function shellTool(root: Root, options: ShellOptions): Tool {
   })
 }
 
-/** A command could plant a token or a journal beside a store, which nothing covers before it is there. */
+/** A command could plant a token or a journal next to a store; only files that exist are covered. */
 function refuseBeside(root: Root) {
   const [inside] = ownFiles().filter((path) => root.contains(path))
   if (inside !== undefined)
@@ -71,7 +71,7 @@ function execute(cwd: string, words: readonly string[], most: number, context: T
       context.progress(chunk, stream)
     })
   return new Promise<Json>((resolve, reject) => {
-    // Without a process nothing was run; with one, the error says nothing about what it did.
+    // Without a process nothing ran; with one, the error does not tell what it did.
     child.on('error', (error) =>
       reject(child.pid === undefined ? new DidNotHappen(error.message, { cause: error }) : error),
     )
