@@ -1,5 +1,4 @@
-import { hostPorts } from '../adapters/host/ports.ts'
-import { createIds, systemClock, systemRandom, systemTimers } from '../adapters/system/timers.ts'
+import { createIds, hostPorts, systemClock, systemRandom, systemTimers } from '../adapters/host/ports.ts'
 import { createGoals, type Goals } from '../autonomy/goals/goals.ts'
 import type { Ports as StorePorts } from '../runelog/port.ts'
 import type { Assignment } from '../runtime/assignment.ts'

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { systemTimers } from '../../src/adapters/system/timers.ts'
+import { systemTimers } from '../../src/adapters/host/ports.ts'
 import { say } from '../../src/runtime/scripted-model.ts'
 import { tokenOf } from '../../src/server/guard.ts'
 import { createServer } from '../../src/server/server.ts'

@@ -1,7 +1,7 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { systemTimers } from '../../src/adapters/system/timers.ts'
+import { systemTimers } from '../../src/adapters/host/ports.ts'
 import { tokenOf } from '../../src/server/guard.ts'
 import { createServer, type ServerOptions } from '../../src/server/server.ts'
 import type { Backend } from '../../src/surface/backend.ts'

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { systemTimers } from '../../src/adapters/system/timers.ts'
+import { hostPorts, systemTimers } from '../../src/adapters/host/ports.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
 import { accepted } from '../../src/faults/catalogue.ts'

@@ -1,5 +1,9 @@
 import { z } from 'zod'
+import { faults } from '../../faults/catalogue.ts'
 import { closedObject, fieldIssues } from '../../runtime/shape-problems.ts'
+import type { Tool } from '../../runtime/tools/tool.ts'
+
+// A config without servers must not load the MCP client, so nothing here does.
 
 /** What may be declared about one tool of a server, in the config. It wins over the annotations of the server. */
 const declared = closedObject({
@@ -65,3 +69,23 @@ export type McpServer = z.output<typeof localServer> | z.output<typeof remoteSer
 
 /** A server as it is written in a config. */
 export type McpServerOptions = z.input<typeof localServer> | z.input<typeof remoteServer>
+
+/** The tools that an agent asked for: of a whole server by its name, or one as `server.tool`. */
+export function pickTools(
+  agent: string,
+  wanted: readonly string[],
+  servers: ReadonlyMap<string, readonly Tool[]>,
+): readonly Tool[] {
+  const picked = wanted.flatMap((name) => {
+    const found = servers.get(name) ?? [...servers.values()].flat().filter((tool) => tool.name === name)
+    if (found.length > 0 || servers.has(name)) return found
+    const server = servers.get(name.slice(0, Math.max(name.indexOf('.'), 0)))
+    const known = server === undefined ? [...servers.keys()] : server.map((tool) => tool.name)
+    throw faults.bad_definition({
+      what: 'agent',
+      name: agent,
+      problem: `/agents/${agent}/mcp: Nothing is called ${name}; there is ${known.join(', ') || 'no MCP server in the config'}.`,
+    })
+  })
+  return [...new Set(picked)]
+}

@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { hostPorts } from '../../../../src/adapters/host/ports.ts'
+import { hostPorts, systemClock, systemTimers } from '../../../../src/adapters/host/ports.ts'
 import { openPostgresStore } from '../../../../src/adapters/postgres/shared-store.ts'
-import { systemClock, systemTimers } from '../../../../src/adapters/system/timers.ts'
 import { closeStore, models } from '../../../../src/app/open-store.ts'
 import type { Fault } from '../../../../src/faults/fault.ts'
 import { createRedactor } from '../../../../src/runelog/redactor.ts'

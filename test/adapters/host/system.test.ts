@@ -1,6 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { hostPorts } from '../../../src/adapters/host/ports.ts'
-import { createIds, systemClock, systemTimers } from '../../../src/adapters/system/timers.ts'
+import { createIds, hostPorts, systemClock, systemTimers } from '../../../src/adapters/host/ports.ts'
 
 test('system: a timer longer than setTimeout can hold fires when it is due, not at once', () => {
   vi.useFakeTimers()
