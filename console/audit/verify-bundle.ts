@@ -1,5 +1,5 @@
 import { type BundleVerdict, createBundleVerifier } from '../../src/runes/bundle.ts'
-import { firstHashedTexts, genesis, hashedTexts } from '../../src/runes/chain.ts'
+import { firstHashedTexts, genesis, hashedTexts } from '../../src/runes/rune.ts'
 import type { BadEvent } from '../../src/runes/verify.ts'
 
 const encoder = new TextEncoder()

@@ -1,7 +1,7 @@
 import { faults } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
 import type { Json } from '../kernel/json.ts'
-import { budget } from '../runes/kinds/work.ts'
+import { budget } from '../runes/kinds.ts'
 import type { Client } from '../surface/client.ts'
 import type { Use } from '../surface/wiring.ts'
 import { exits } from './exits.ts'

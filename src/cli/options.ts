@@ -1,4 +1,4 @@
-import { budget } from '../runes/kinds/work.ts'
+import { budget } from '../runes/kinds.ts'
 
 interface Option {
   readonly type: 'boolean' | 'string'

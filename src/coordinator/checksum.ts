@@ -1,6 +1,5 @@
-import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Sha256 } from '../kernel/digest.ts'
-import type { Json } from '../kernel/json.ts'
+import { canonicalJson, type Json } from '../kernel/json.ts'
 import type { AuditEntry } from './schemas/record.ts'
 
 /** SHA-256 over the one canonical text. Key order, white space and locale cannot change it. */

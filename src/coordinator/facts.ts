@@ -1,5 +1,5 @@
-import { boundedJsonIn, jsonLimits } from '../kernel/bounded-json.ts'
 import type { Sha256 } from '../kernel/digest.ts'
+import { boundedJsonIn, jsonLimits } from '../kernel/json.ts'
 import { checksumOf, isRecord } from './checksum.ts'
 import type { FactEvidence, FactPack } from './schemas/context.ts'
 

@@ -31,9 +31,8 @@ import type { ExecutionIntent } from '../coordinator/schemas/intent.ts'
 import { type AnswerPack, type QuestionPack, questionPack } from '../coordinator/schemas/questions.ts'
 import { type Recovers, type RunTape, runTape } from '../coordinator/schemas/record.ts'
 import type { RegistrySnapshot } from '../coordinator/schemas/registry.ts'
-import { jsonLimits } from '../kernel/bounded-json.ts'
 import type { Sha256 } from '../kernel/digest.ts'
-import type { Json } from '../kernel/json.ts'
+import { type Json, jsonLimits } from '../kernel/json.ts'
 
 type Hash = Pick<Ports, 'sha256'>
 type Ended = Parameters<typeof freezing.freeze>[0]

@@ -1,8 +1,6 @@
 import { Fault, type FaultRow } from './fault.ts'
-import { recordFaults } from './record-faults.ts'
+import { recordFaults, sessionFaults, storeFaults } from './record-faults.ts'
 import { requestFaults } from './request-faults.ts'
-import { sessionFaults } from './session-faults.ts'
-import { storeFaults } from './store-faults.ts'
 import { workFaults } from './work-faults.ts'
 
 const rows = { ...recordFaults, ...storeFaults, ...sessionFaults, ...workFaults, ...requestFaults }

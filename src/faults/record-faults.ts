@@ -1,4 +1,4 @@
-import { conflict, notNow, unfit } from './fault.ts'
+import { broken, conflict, notNow, unavailable, unfit } from './fault.ts'
 
 /** Triggers that people cause are requests, such as `pause_requested`; people know them as commands. */
 const asRequest = (trigger: string) => trigger.replace(/_requested$/, '')
@@ -75,5 +75,129 @@ export const recordFaults = {
     remedy: 'Choose an event with content that may be erased.',
     says: (d: { session_id: string; event_id: number; problem: string }) =>
       `Event ${d.event_id} of ${d.session_id} was not redacted: ${d.problem}`,
+  }),
+}
+
+/** What brings a suspended session back, as one would type it. */
+function wayBack({ session_id, by }: { session_id: string; by: 'budget' | 'errors' }): string {
+  return by === 'budget'
+    ? `give it a larger budget (statewright resume ${session_id} --budget LIMIT=NUMBER)`
+    : `look at its errors and reset it (statewright resume ${session_id})`
+}
+
+/** What goes on with the content of an event, and what to do. */
+function restsOn({ what, id, run_id = id }: { what: 'call' | 'run' | 'goal'; id: string; run_id?: string }): string {
+  if (what === 'run')
+    return `${id} was told it and has not answered yet. Wait until ${id} has answered, or cancel ${id}`
+  const wait = `Wait until ${id} is over, or cancel ${run_id}`
+  return what === 'call'
+    ? `the call ${id} of ${run_id} rests on it and is not over. ${wait}`
+    : `${id} works by it and is not over. ${wait}`
+}
+
+/** How a session refuses a request. A part of the catalogue. */
+export const sessionFaults = {
+  session_over: conflict({
+    http: 410,
+    meaning: 'The session is closed or archived.',
+    remedy: 'Submit without a session to begin a new one.',
+    says: (d: { session_id: string; state: string }) =>
+      `Session ${d.session_id} is ${d.state} and takes no more work; submit without a session to begin a new one.`,
+  }),
+  session_suspended: notNow({
+    meaning: 'The session is suspended and does no work.',
+    remedy: 'Give it a larger budget or reset it, as the message says, then ask again.',
+    says: (d: { session_id: string; by: 'budget' | 'errors'; reason: string; run_id?: string; goal_id?: string }) => {
+      const stays = d.run_id === undefined ? undefined : `${d.run_id} stays queued`
+      const what = d.goal_id === undefined ? (stays ?? 'takes no new work') : `${d.goal_id} does not go on`
+      return `Session ${d.session_id} is suspended (${d.reason.replace(/\.$/, '')}), and ${what}. To go on, ${wayBack(d)}, then ask again; or close it.`
+    },
+  }),
+  session_waits: notNow({
+    meaning: 'The session cannot take this submission yet.',
+    remedy: 'Do what the message names, then submit again.',
+    says: (d: { session_id: string; problem: string }) => `${d.problem} Nothing was submitted.`,
+  }),
+  suspended_otherwise: conflict({
+    meaning: 'This command does not lift the reason for which the session is suspended.',
+    remedy: 'Use the command that the message names.',
+    says: (d: { session_id: string; by: 'budget' | 'errors'; reason: string; tried: string }) =>
+      `Session ${d.session_id} is suspended by its ${d.by} (${d.reason.replace(/\.$/, '')}), and ${d.tried} does not bring it back. To go on, ${wayBack(d)}.`,
+  }),
+  budget_given_late: unfit({
+    meaning: 'A session gets its budget when it begins.',
+    remedy: 'Leave the budget of the session out, or raise the budget when the session is suspended.',
+    says: (d: { session_id: string }) =>
+      `Session ${d.session_id} got its budget when it began; leave the budget of the session out. A suspended session gets a larger one when it is resumed.`,
+  }),
+  session_busy: notNow({
+    meaning: 'A run of the session is under way.',
+    remedy: 'Wait until the run rests, or cancel it.',
+    says: (d: { session_id: string; run_id: string; asked: string }) =>
+      `Session ${d.session_id} has ${d.run_id} under way; to ${d.asked}, wait until it rests, or cancel it.`,
+  }),
+  content_in_use: notNow({
+    meaning: 'A call, a run or a goal that is not over depends on this content.',
+    remedy: 'Wait until it is over or cancel it, then redact.',
+    says: (d: { session_id: string; event_id: number; what: 'call' | 'run' | 'goal'; id: string; run_id?: string }) =>
+      `Event ${d.event_id} of ${d.session_id} was not redacted: ${restsOn(d)}; then redact it.`,
+  }),
+  budget_too_small: unfit({
+    meaning: 'The new budget is already used up.',
+    remedy: 'Name limits above what the session has used.',
+    says: (d: { session_id: string; problem: string }) =>
+      `That budget does not let ${d.session_id} go on: ${d.problem}. Limits count from the beginning of the session; name higher ones.`,
+  }),
+}
+
+/** What a store and its files answer. A part of the catalogue. */
+export const storeFaults = {
+  store_poisoned: broken({
+    meaning: 'A write failed, and the store cannot know whether the append is on disk.',
+    remedy: 'Open the store again and read what was recorded before you repeat anything.',
+    says: (d: { outcome: 'unknown'; cause: string }) =>
+      `The store stopped after an error while writing (${d.cause}). Whether the last append was recorded is unknown; open the store again and read.`,
+  }),
+  store_closed: broken({
+    meaning: 'This process closed the store.',
+    remedy: 'Open the store again.',
+    says: (d: { store: string }) => `${d.store} was closed by this process; open it again to go on.`,
+  }),
+  store_locked: broken({
+    meaning: 'Another process holds the store.',
+    remedy: 'Stop that process, or send the request to it.',
+    says: (d: { store: string; pid: number; address?: string | null }) =>
+      `${d.store} is held by ${d.pid === 0 ? 'another process' : `process ${d.pid}`}${d.address == null ? '' : `, a server at ${d.address}`}; stop it, or send the request to it.`,
+  }),
+  store_unusable: broken({
+    retry: 'never',
+    meaning: 'The store cannot be opened or used as it is.',
+    remedy: 'Fix the cause that the message names, then open the store.',
+    says: (d: { store: string; problem: string }) => `${d.store} cannot be used: ${d.problem}`,
+  }),
+  store_damaged: broken({
+    http: 500,
+    retry: 'never',
+    meaning: 'The files of the store do not follow from its log.',
+    remedy: 'Keep the files, run "statewright verify", and restore a backup.',
+    says: (d: { what: string; problem: string }) =>
+      `The store is damaged. ${d.what}: ${d.problem} Keep its files; "statewright verify" names all damage, and a backup restores it.`,
+  }),
+  file_unusable: unfit({
+    meaning: 'A file or folder cannot be read or written.',
+    remedy: 'Correct the path or its permissions.',
+    says: (d: { file: string; problem: string }) => `${d.file} cannot be used: ${d.problem}`,
+  }),
+  store_unreachable: broken({
+    meaning: 'The database does not answer.',
+    remedy: 'Make the database reachable and send the request again.',
+    says: (d: { store: string; cause: string }) =>
+      `${d.store} cannot be reached (${d.cause}). Nothing of this request was recorded; it may be sent again.`,
+  }),
+  segment_unwritable: unavailable({
+    meaning: 'The archive of a session could not be written. Its log is unchanged.',
+    remedy: 'Make the folder writable or free some space, then archive again.',
+    says: (d: { session_id: string; folder: string; cause: string }) =>
+      `A segment of ${d.session_id} could not be written to ${d.folder} (${d.cause}). Nothing was changed; its runes are where they were.`,
   }),
 }

@@ -1,5 +1,4 @@
-import { canonicalJson } from './canonical-json.ts'
-import { asJson, type Json } from './json.ts'
+import { asJson, canonicalJson, type Json } from './json.ts'
 import type { Machine } from './machine.ts'
 
 /** SHA-256 of a text, in lower-case hex. Passed in, since the browser has another one than Node. */

@@ -1,9 +1,7 @@
-import { canonicalJson } from '../kernel/canonical-json.ts'
-import type { Json } from '../kernel/json.ts'
+import { canonicalJson, type Json } from '../kernel/json.ts'
 import type { State } from '../kernel/machine.ts'
 import { type ContractStatus, type ContractTrigger, contractMachine } from '../machines/contract.ts'
-import type { Decider } from '../runes/kinds/call.ts'
-import type { Payload } from '../runes/kinds.ts'
+import type { Decider, Payload } from '../runes/kinds.ts'
 import { actorCategory, type Draft, type Rune } from '../runes/rune.ts'
 import type {
   ConsequenceLabel,

@@ -1,5 +1,4 @@
-import { boundedJson, jsonLimits } from '../kernel/bounded-json.ts'
-import type { Problem } from '../kernel/json.ts'
+import { boundedJson, jsonLimits, type Problem } from '../kernel/json.ts'
 import { isTerminal, stateNames } from '../kernel/machine.ts'
 import { type RunStatus, runMachine } from '../machines/run.ts'
 import { changes, type FcmpEvent, readFcmpEvent } from '../wire/fcmp.ts'

@@ -1,6 +1,6 @@
-import { settled } from '../kernel/audit.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Machine } from '../kernel/machine.ts'
+import { settled } from '../kernel/transition.ts'
 import { type MachineName, machineNamed } from '../machines/all.ts'
 import { carriedMoves } from '../runes/carried-moves.ts'
 import type { Rune } from '../runes/rune.ts'

@@ -1,9 +1,8 @@
-import { settled } from '../kernel/audit.ts'
 import { type Finding, type Machine, predicatesOf } from '../kernel/machine.ts'
+import { settled } from '../kernel/transition.ts'
 import { machineNamed } from '../machines/all.ts'
 import { carriedEdges } from '../runes/carried-moves.ts'
-import { type StoredRecord, toRune } from '../runes/record.ts'
-import type { Rune } from '../runes/rune.ts'
+import { type Rune, type StoredRecord, toRune } from '../runes/rune.ts'
 import { foldSession, newSessionState } from './fold-session.ts'
 import { recordedFacts, type Situation } from './guard-facts.ts'
 

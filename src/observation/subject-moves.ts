@@ -1,5 +1,5 @@
-import { silentEdges } from '../kernel/audit.ts'
 import type { Reading } from '../kernel/machine.ts'
+import { silentEdges } from '../kernel/transition.ts'
 import { declaredState, type MachineName, machineNamed } from '../machines/all.ts'
 import { carriedMoves } from '../runes/carried-moves.ts'
 import type { Rune } from '../runes/rune.ts'

@@ -1,13 +1,11 @@
 import { isFault } from '../faults/catalogue.ts'
-import { canonicalJson } from '../kernel/canonical-json.ts'
-import { blobsIn } from '../runes/erased-payload.ts'
+import { canonicalJson } from '../kernel/json.ts'
 import { isKind, payloadProblem } from '../runes/kinds.ts'
-import { type StoredRecord, toRune } from '../runes/record.ts'
-import { readRedaction } from '../runes/redaction.ts'
+import { blobsIn, readRedaction } from '../runes/redaction.ts'
+import { type StoredRecord, toRune } from '../runes/rune.ts'
 import type { BadEvent, Verifier } from '../runes/verify.ts'
-import { startFold } from './judge.ts'
-import type { ReadModel, Row } from './read-model.ts'
-import { foldProblem, nameOf } from './refold.ts'
+import { foldProblem, nameOf, startFold } from './judge.ts'
+import type { ReadModel, Row } from './port.ts'
 import type { ArchivedRecord } from './segment.ts'
 
 /** Something in a store that does not follow from its log. Damage to a chain is named by the verifier of its session. */

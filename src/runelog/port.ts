@@ -2,11 +2,8 @@ import type { Fault } from '../faults/fault.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Signer } from '../runes/checkpoint.ts'
-import type { StoredRecord } from '../runes/record.ts'
-import type { Actor, Draft, Rune } from '../runes/rune.ts'
-import type { ModelQuery, ReadModel, Row } from './read-model.ts'
+import type { Actor, Draft, Rune, StoredRecord } from '../runes/rune.ts'
 import type { Redactor } from './redactor.ts'
-import type { FoundSession, WordQuery } from './words.ts'
 
 /** Whose commit a notice is about. `lost`: notices may have been missed, or the store is poisoned; look for yourself. */
 export type Source = 'own' | 'foreign' | 'lost'
@@ -147,4 +144,62 @@ export interface RunelogOptions {
   readonly broken?: (fault: Fault) => void
   /** Erases what a redacted payload referred to. May be called again for what is gone already. */
   readonly eraseBlobs?: (refs: readonly string[]) => Promise<void>
+}
+
+/**
+ * A table that follows from the runes alone, and can be dropped and folded again. Also the typed handle for readers.
+ */
+export interface ReadModel<V extends Json = Json> {
+  readonly name: string
+  /** Goes up when the fold changes. A store that holds another version rebuilds its models when it opens. */
+  readonly version: number
+  /** A row may follow from several sessions. Its fold must read nothing that a redaction can erase. */
+  readonly shared?: true
+  /** The rows that a rune touches. `look` shows rows of this model as they are before the rune. */
+  keys(rune: FoldableRune, look: (key: string) => Row<V> | undefined): readonly string[]
+  /** The row after the rune; `undefined` removes it; a fault refuses the whole append. Pure. */
+  fold(row: Row<V> | undefined, rune: FoldableRune, key: string): Row<V> | undefined | Fault
+}
+
+/** A rune that is judged before its proof is computed: it has its place, but no hash yet. */
+export type FoldableRune = Omit<Rune, 'kind' | 'payload' | 'rune_id' | 'payload_sha256' | 'prev_hash' | 'hash'> &
+  { [K in Rune['kind']]: Pick<Rune<K>, 'kind' | 'payload'> }[Rune['kind']]
+
+/** One row of a read model. */
+export interface Row<V extends Json = Json> {
+  readonly key: string
+  /** The list that the row is in: a state, an owner. */
+  readonly tag: string | null
+  /** Its place in that list: a time, a priority. */
+  readonly sort: number | null
+  readonly value: V
+}
+
+/** Which rows of a model to read, in which order. */
+export interface ModelQuery {
+  readonly tag?: string
+  /** Only rows whose key starts with this. */
+  readonly prefix?: string
+  /** Continues after this row. */
+  readonly after?: { readonly sort: number | null; readonly key: string }
+  readonly limit?: number
+  readonly backward?: boolean
+  /** Orders by key alone, so that the index finds the rows of a prefix up to the limit. */
+  readonly by_key?: boolean
+}
+
+/** Which sessions are looked for, and how many. */
+export interface WordQuery {
+  /** As `wordsOf` gives them. A text must have them all, the last one as the beginning of a word. */
+  readonly words: readonly string[]
+  /** Continues after the session with this number. */
+  readonly before?: number
+  readonly limit: number
+}
+
+/** A session that a search found. */
+export interface FoundSession {
+  readonly session_id: string
+  /** Sessions are numbered in the order in which they began. */
+  readonly number: number
 }

@@ -1,12 +1,18 @@
 import { faults, isFault } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
-import { canonicalJson } from '../kernel/canonical-json.ts'
-import type { Json } from '../kernel/json.ts'
-import { payloadDigest } from '../runes/chain.ts'
+import { canonicalJson, type Json } from '../kernel/json.ts'
 import { isKind, payloadProblem } from '../runes/kinds.ts'
 import { moveProblem } from '../runes/move-problem.ts'
-import { schemaVersion } from '../runes/record.ts'
-import { actorCategory, actors, concernNames, type Draft, type Header, visibilities } from '../runes/rune.ts'
+import {
+  actorCategory,
+  actors,
+  concernNames,
+  type Draft,
+  type Header,
+  payloadDigest,
+  schemaVersion,
+  visibilities,
+} from '../runes/rune.ts'
 import type { Append, Fence, Ports } from './port.ts'
 import type { Redactor } from './redactor.ts'
 import { long, othersTurn } from './slices.ts'

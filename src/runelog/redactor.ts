@@ -1,6 +1,5 @@
 import { faults } from '../faults/catalogue.ts'
-import { canonicalJson } from '../kernel/canonical-json.ts'
-import type { Json } from '../kernel/json.ts'
+import { canonicalJson, type Json } from '../kernel/json.ts'
 import { piecesOf } from '../kernel/printable.ts'
 import { blind, createFinder, shortest_secret } from './secret-finder.ts'
 import { othersTurn } from './slices.ts'

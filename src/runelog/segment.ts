@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import { faults } from '../faults/catalogue.ts'
-import type { StoredRecord } from '../runes/record.ts'
+import type { StoredRecord } from '../runes/rune.ts'
 import { makeFolder, readRegular, syncFolder, writeSynced } from './files.ts'
 
 /** A record of an archived session, with its place in the order of all commits, which a rebuild needs. */

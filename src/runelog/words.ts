@@ -1,24 +1,8 @@
 import { streamSafe } from './normal-form.ts'
-import type { Row } from './read-model.ts'
+import type { FoundSession, Row, WordQuery } from './port.ts'
 
 /** The read model whose rows are texts that can be searched: one of each message, its key made by `textKey`. */
 export const searchModel = 'search'
-
-/** Which sessions are looked for, and how many. */
-export interface WordQuery {
-  /** As `wordsOf` gives them. A text must have them all, the last one as the beginning of a word. */
-  readonly words: readonly string[]
-  /** Continues after the session with this number. */
-  readonly before?: number
-  readonly limit: number
-}
-
-/** A session that a search found. */
-export interface FoundSession {
-  readonly session_id: string
-  /** Sessions are numbered in the order in which they began. */
-  readonly number: number
-}
 
 /** Of a longer text the rest is not indexed, and of a longer word. */
 const longest = 100_000

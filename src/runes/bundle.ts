@@ -7,7 +7,7 @@ import {
   readCheckpoint,
   type Signer,
 } from './checkpoint.ts'
-import type { StoredRecord } from './record.ts'
+import type { StoredRecord } from './rune.ts'
 import {
   type BadEvent,
   createVerifier,

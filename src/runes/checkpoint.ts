@@ -1,6 +1,6 @@
-import { canonicalJson } from '../kernel/canonical-json.ts'
 import { statementText } from '../kernel/digest.ts'
-import type { Mark } from './record.ts'
+import { canonicalJson } from '../kernel/json.ts'
+import type { Mark } from './rune.ts'
 
 /**
  * A signed statement that a session's log had this hash at this event. Kept where the writer of the log cannot reach

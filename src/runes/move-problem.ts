@@ -1,5 +1,5 @@
-import { guardProblem, type Move } from '../kernel/audit.ts'
 import type { Machine, Reading } from '../kernel/machine.ts'
+import { guardProblem, type Move } from '../kernel/transition.ts'
 import { machineNamed, machines } from '../machines/all.ts'
 
 /** What a rune says of the move that it records. */

@@ -1,3 +1,5 @@
+import { partsText, type Sha256 } from '../kernel/digest.ts'
+import type { Json } from '../kernel/json.ts'
 import type { Reading } from '../kernel/machine.ts'
 import type { Kind, Payload } from './kinds.ts'
 
@@ -88,4 +90,148 @@ const categories: { readonly [A in Actor]?: ActorCategory } = { tool_node: 'tool
 /** The category of an actor; `system` where no other is declared. */
 export function actorCategory(actor: Actor): ActorCategory {
   return categories[actor] ?? 'system'
+}
+
+/** A rune as it stands in storage. `header` is canonical JSON; `hash` covers `prev_hash` and these very bytes. */
+export interface StoredRecord {
+  readonly event_id: number
+  readonly header: string
+  readonly hash: string
+  readonly payload: string
+  /** Null after redaction: what was hashed can no longer be tried. */
+  readonly salt: string | null
+}
+
+/** That a log had this hash at this event. It makes a rewritten past show. */
+export interface Mark {
+  readonly event_id: number
+  readonly hash: string
+}
+
+/** Reads a record back, in the shape that the present version of its kind has. */
+export function toRune(record: StoredRecord, prev_hash: string): Rune {
+  const rune = JSON.parse(record.header)
+  rune.payload = upcast(rune.kind as Kind, rune.schema_version, JSON.parse(record.payload))
+  rune.prev_hash = prev_hash
+  rune.hash = record.hash
+  if (record.salt === null) rune.redacted = true
+  return rune
+}
+
+/** Tasks had no conditions that anything decided: what they named was never evaluated. */
+function withoutCondition(task: Json): Json {
+  const { depends_on = [] } = task as { readonly depends_on?: Json }
+  return { needs: depends_on, condition: null, ...(task as object) }
+}
+
+/**
+ * How a payload of an old version becomes one of the next. The stored bytes stay as they are, since their hash is in
+ * the chain; only the reader sees the new shape. A kind without an entry has had one shape from the beginning.
+ */
+const steps: { readonly [K in Kind]?: readonly ((payload: Json) => Json)[] } = {
+  'rune.redacted': [
+    (payload) => ({ ...(payload as object), blobs: [], redacted_by: null, public_key: null, signature: null }),
+  ],
+  'plan.created': [
+    (payload) => {
+      const { tasks, ...rest } = payload as { readonly tasks: readonly Json[] }
+      return { ...rest, tasks: tasks.map(withoutCondition) }
+    },
+  ],
+  'task.opened': [
+    (payload) => {
+      const { task, ...rest } = payload as { readonly task: Json }
+      return { ...rest, task: withoutCondition(task) }
+    },
+  ],
+  'plan.stopped': [(payload) => ({ ...(payload as object), cause: null })],
+}
+
+/** The version that is written today: one more than there are steps. */
+export function schemaVersion(kind: Kind): number {
+  return (steps[kind]?.length ?? 0) + 1
+}
+
+/** Brings a payload from the version it was written in to the current one. */
+export function upcast(kind: Kind, version: number, payload: Json): Json {
+  const remaining = steps[kind]?.slice(version - 1)
+  if (remaining === undefined || remaining.length === 0) return payload
+  return remaining.reduce((value, step) => step(value), payload)
+}
+
+/** What stands before the first rune of every session. */
+export const genesis = '0'.repeat(64)
+
+/** The part of a rune that the chain covers: all but the payload, which is covered by its digest, and the links. */
+export type ChainedHeader = Omit<Header, 'prev_hash' | 'hash' | 'redacted'> &
+  Concerns &
+  Partial<RecordedMove> & { readonly kind: Kind }
+
+/** Every name a header may have, in canonical order. */
+export const headerNames = [
+  ...['event_id', 'rune_id', 'session_id', 'kind', 'visibility', 'at', 'actor', 'actor_category'],
+  ...concernNames,
+  ...['machine', 'subject_id', 'from', 'to', 'trigger', 'guards', 'payload_sha256', 'schema_version'],
+].sort() as readonly (keyof ChainedHeader)[]
+
+/** What comes before a value: an actor comes first, and no header is without. */
+const before = headerNames.map((name, i) => `${i === 0 ? '{' : ','}"${name}":`)
+const beforeText = before.map((label) => `${label}"`)
+
+/**
+ * The canonical JSON of a header. Its names are known, and its strings are ids and declared names, in which nothing
+ * needs escaping. Only the readings of guards are nested. A test compares it with `canonicalJson`.
+ */
+export function headerText(header: ChainedHeader): string {
+  let text = ''
+  for (let i = 0; i < headerNames.length; i++) {
+    const value = header[headerNames[i] as keyof ChainedHeader]
+    if (value === undefined) continue
+    if (typeof value === 'string') text += `${beforeText[i]}${value}"`
+    else text += `${before[i]}${typeof value === 'object' && value !== null ? readingsText(value) : value}`
+  }
+  return `${text}}`
+}
+
+function readingsText(readings: readonly Reading[]): string {
+  return JSON.stringify(readings.map(({ because, guard, holds }) => ({ because, guard, holds })))
+}
+
+/** What is hashed for a record, in one format of the log. The hash itself is taken elsewhere: a browser takes it later. */
+interface HashedTexts {
+  readonly payload: (salt: string, payload: string) => string
+  readonly rune: (prev_hash: string, header: string) => string
+  /** What a redaction left of a payload. */
+  readonly remains: (payload: string) => string
+}
+
+/** A payload is hashed with a salt, so that after erasure its text cannot be guessed from the digest. */
+export const hashedTexts: HashedTexts = {
+  payload: (salt, payload) => partsText('payload', [salt, payload]),
+  rune: (prev_hash, header) => partsText('rune', [prev_hash, header]),
+  remains: (payload) => partsText('remains', [payload]),
+}
+
+/** The format of 0.1, for bundles that were exported from it. It joined parts without their lengths. */
+export const firstHashedTexts: HashedTexts = {
+  payload: (salt, payload) => salt + payload,
+  rune: (prev_hash, header) => prev_hash + header,
+  remains: (payload) => payload,
+}
+
+const saltPattern = /^[0-9a-f]{32}$/
+
+/** Every salt has this form, in every format. Where parts have no lengths, only this keeps salt and payload apart. */
+export function isSalt(salt: string): boolean {
+  return saltPattern.test(salt)
+}
+
+/** The digest of a payload with its salt, as the header holds it. */
+export function payloadDigest(salt: string, payload: string, sha256: Sha256): string {
+  return sha256(hashedTexts.payload(salt, payload))
+}
+
+/** The hash of a rune: its header, chained to the hash before it. */
+export function link(prev_hash: string, header: string, sha256: Sha256): string {
+  return sha256(hashedTexts.rune(prev_hash, header))
 }

@@ -1,11 +1,18 @@
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Reading } from '../kernel/machine.ts'
-import { firstHashedTexts, genesis, hashedTexts, headerNames, isSalt } from './chain.ts'
 import type { CheckSignature } from './checkpoint.ts'
 import { moveProblem } from './move-problem.ts'
-import type { Mark, StoredRecord } from './record.ts'
 import { isErased, readRedaction, redactionText } from './redaction.ts'
-import type { RecordedMove } from './rune.ts'
+import {
+  firstHashedTexts,
+  genesis,
+  hashedTexts,
+  headerNames,
+  isSalt,
+  type Mark,
+  type RecordedMove,
+  type StoredRecord,
+} from './rune.ts'
 
 /** The first event that is not what was recorded, and how that shows. */
 export interface BadEvent {

@@ -9,7 +9,7 @@ import { stop } from './commands/session.ts'
 import { openRun, prepareAgent, spawn } from './commands/submit.ts'
 import { change } from './decide-and-append.ts'
 import type { Engine, Settings } from './engine.ts'
-import { ended } from './once.ts'
+import { ifOver, once } from './session-cache.ts'
 import { tool } from './tools/define-tool.ts'
 import type { Tool, ToolContext } from './tools/tool.ts'
 
@@ -64,7 +64,7 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
   // The parent waits without a worker's slot, or parents could take all of them and their children none.
   const takeBack = engine.lendSlot(context.runId)
   try {
-    const run = await ended(engine, sessionId, child, context.signal)
+    const run = await once(engine.sessions, sessionId, ({ runs }) => ifOver(runs.get(child)), context.signal)
     await dismiss(engine, sessionId, run.agent_id)
     if (run.status === 'succeeded') return run.result
     throw new Error(

@@ -1,4 +1,4 @@
-import { budget } from '../runes/kinds/work.ts'
+import { budget } from '../runes/kinds.ts'
 import { closedObject } from './shape-problems.ts'
 import { type Policy, permissionPolicy } from './tools/policy.ts'
 

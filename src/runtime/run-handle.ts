@@ -2,12 +2,13 @@ import { faults } from '../faults/catalogue.ts'
 import type { Json } from '../kernel/json.ts'
 import { isTerminal } from '../kernel/machine.ts'
 import { type RunStatus, runMachine } from '../machines/run.ts'
+import type { SessionState } from '../observation/session-state.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { Stopped } from './commands/session.ts'
 import type { EphemeralDelta } from './engine.ts'
-import { endedOrStuck } from './once.ts'
 import { asOptions } from './options.ts'
 import type { Runtime } from './runtime.ts'
+import { ifOver, once } from './session-cache.ts'
 
 /** What can be heard of a run: its runes, in order and exactly once, and text that is not durable yet. */
 export type RunEvent =
@@ -118,7 +119,13 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
     runId: run_id,
     events,
     async result() {
-      const { status, result, error_code, message } = await endedOrStuck(engine, session_id, run_id, closing)
+      const look = ({ runs, suspension }: SessionState) => {
+        const run = runs.get(run_id)
+        if (run?.status === 'queued' && suspension !== null)
+          throw faults.session_suspended({ session_id, run_id, ...suspension })
+        return ifOver(run)
+      }
+      const { status, result, error_code, message } = await once(engine.sessions, session_id, look, closing)
       return { runId: run_id, status, result, errorCode: error_code, message }
     },
     cancel: async (reason) => asOptions(await runtime.cancel(run_id, reason)),

@@ -3,23 +3,33 @@ import type { Json } from '../kernel/json.ts'
 import type { GraphOf } from '../observation/graph-state.ts'
 import type { Budget, RunView } from '../observation/session-state.ts'
 import { type Unsettled, unsettledIn, withReports } from '../observation/unsettled.ts'
-import { rowOrder, runesOf, subjectOf } from '../runelog/queries.ts'
+import { rowOrder, runesOf, subjectOf } from '../runelog/models.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { GraphState } from '../wire/contract.ts'
-import type { Asked, Assignment } from './assignment.ts'
 import { killAgent, type Spawn, spawnAgent } from './commands/agents.ts'
-import { listSessions, readGraph, type SessionQuery } from './commands/look.ts'
 import { allowAgain, type Replied, type Reply, type Resumed, reply, resume } from './commands/reply.ts'
-import { archive, close, goOn, pause, replenish, runOf, type Stopped, steer, stop } from './commands/session.ts'
+import {
+  archive,
+  close,
+  goOn,
+  listSessions,
+  pause,
+  readGraph,
+  replenish,
+  runOf,
+  type SessionQuery,
+  type Stopped,
+  steer,
+  stop,
+} from './commands/session.ts'
 import { createSession, type NewSession, type Submission, type Submitted, submit } from './commands/submit.ts'
 import { stopTasks } from './delegation.ts'
 import { dispatchAsked, dispatchHere, dispatchShared } from './dispatch/dispatch.ts'
-import { createErasing, type Dispatch, type DispatchPorts } from './dispatch/dispatcher.ts'
+import { type Asked, type Assignment, createErasing, type Dispatch, type DispatchPorts } from './dispatch/dispatcher.ts'
 import { type Engine, type EphemeralDelta, noAutonomy } from './engine.ts'
 import { type OpenInteraction, openInteractions } from './models/open-work.ts'
 import type { RecordOf } from './options.ts'
-import { createPreserving, takeUp } from './recovery/recover.ts'
-import type { Recovered } from './recovery/recover-all.ts'
+import { createPreserving, type Recovered, takeUp } from './recovery/recover.ts'
 import { drive } from './run/drive.ts'
 import { type Hold, nudge, stopEverything } from './run/hold.ts'
 import { named, onItsOwn, outsideCalls, recording } from './scopes.ts'

@@ -1,8 +1,10 @@
 import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
+import { isTerminal } from '../kernel/machine.ts'
+import { runMachine } from '../machines/run.ts'
 import { foldSession, newSessionState } from '../observation/fold-session.ts'
 import { fromParts, toParts } from '../observation/session-parts.ts'
-import type { SessionState } from '../observation/session-state.ts'
+import type { RunView, SessionState } from '../observation/session-state.ts'
 import type { Append, Recorded, Refused, Runelog } from '../runelog/port.ts'
 import { othersTurn, sliceRunes } from '../runelog/slices.ts'
 import type { Draft, Rune } from '../runes/rune.ts'
@@ -248,3 +250,37 @@ export interface FoldCache {
 
 /** For stores whose sessions end with the process. */
 export const noFoldCache: FoldCache = { save: () => {}, load: () => undefined, forget: () => {}, close: () => {} }
+
+/** The first answer that `look` has about a session: at once, or when something new was folded into it. */
+export async function once<T>(
+  sessions: Pick<Sessions, 'load' | 'listen'>,
+  session_id: string,
+  look: (state: SessionState) => T | undefined,
+  signal?: AbortSignal,
+): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
+  const lookNow = async () => {
+    try {
+      const seen = look(await sessions.load(session_id))
+      if (seen !== undefined) resolve(seen)
+    } catch (error) {
+      reject(error)
+    }
+  }
+  const leave = () => reject(signal?.reason)
+  const unsubscribe = sessions.listen(session_id, () => void lookNow())
+  signal?.addEventListener('abort', leave, { once: true })
+  // What is there already is seen also by someone who may not wait.
+  void lookNow().then(() => signal?.aborted && leave())
+  try {
+    return await promise
+  } finally {
+    unsubscribe()
+    signal?.removeEventListener('abort', leave)
+  }
+}
+
+/** The run, once it is over. */
+export function ifOver(run: RunView | undefined): RunView | undefined {
+  return run !== undefined && isTerminal(runMachine, run.status) ? run : undefined
+}

@@ -1,4 +1,4 @@
-import type { Evidence } from '../runes/kinds/call.ts'
+import type { Evidence } from '../runes/kinds.ts'
 
 /** Longer messages are cut: some libraries put a whole response into theirs. */
 const longest = 4_000

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { canonicalJson } from '../kernel/canonical-json.ts'
-import type { Json } from '../kernel/json.ts'
+import { canonicalJson, type Json } from '../kernel/json.ts'
 import { inSlices } from '../runelog/slices.ts'
 import type { Backend } from '../surface/backend.ts'
 import { carryOut, readRequest } from '../surface/carry-out.ts'

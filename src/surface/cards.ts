@@ -1,6 +1,5 @@
 import { faults } from '../faults/catalogue.ts'
-import { canonicalJson } from '../kernel/canonical-json.ts'
-import type { Json } from '../kernel/json.ts'
+import { canonicalJson, type Json } from '../kernel/json.ts'
 import { printable } from '../kernel/printable.ts'
 import type { InteractionState } from '../machines/interaction.ts'
 import { abandonedBy, type Left, unsettledIn, withReports } from '../observation/unsettled.ts'

@@ -1,6 +1,5 @@
 import { faults, isFault } from '../faults/catalogue.ts'
-import { canonicalJson } from '../kernel/canonical-json.ts'
-import { type Json, mostProblems } from '../kernel/json.ts'
+import { canonicalJson, type Json, mostProblems } from '../kernel/json.ts'
 import { fingerprintOf, requestId, requestKeyOf, requests } from '../runelog/models.ts'
 import { onBehalfOf, onItsOwn } from '../runtime/scopes.ts'
 import { shapeProblems } from '../runtime/shape-problems.ts'

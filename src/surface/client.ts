@@ -1,5 +1,5 @@
 import type { Rune } from '../runes/rune.ts'
-import type { Asked } from '../runtime/assignment.ts'
+import type { Asked } from '../runtime/dispatch/dispatcher.ts'
 import type { EphemeralDelta } from '../runtime/engine.ts'
 import type { Backend } from './backend.ts'
 import { bundleLines } from './bundle.ts'

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { faults } from '../faults/catalogue.ts'
-import { canonicalJson } from '../kernel/canonical-json.ts'
+import { canonicalJson } from '../kernel/json.ts'
 import type { RecordedRequest } from '../runelog/models.ts'
-import type { ModelQuery, Row } from '../runelog/read-model.ts'
+import type { ModelQuery, Row } from '../runelog/port.ts'
 import { id, nothing } from '../wire/common.ts'
 import type { Backend } from './backend.ts'
 

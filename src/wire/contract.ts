@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { stateNames, triggerNames } from '../kernel/machine.ts'
 import { contractMachine } from '../machines/contract.ts'
-import { jsonValue } from '../runes/json-value.ts'
-import { callKinds, deciders, waitingReasons } from '../runes/kinds/call.ts'
+import { deciders, jsonValue, kinds, waitingReasons } from '../runes/kinds.ts'
 import { actorCategories, actors } from '../runes/rune.ts'
 import { listOf } from './common.ts'
 import { abandonedShape } from './session.ts'
@@ -191,7 +190,7 @@ export const memoryFactShape = z.object({
   session_id: z.string(),
   run_id: z.string().nullable(),
   agent_id: z.string().nullable(),
-  ...callKinds['memory.committed'].shape,
+  ...kinds['memory.committed'].shape,
 })
 /** What an agent remembers of a contract, with where it comes from. */
 export type MemoryFact = z.infer<typeof memoryFactShape>

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type Problem, pointerTo } from '../kernel/json.ts'
 import { stateNames } from '../kernel/machine.ts'
 import { type RunTrigger, runMachine } from '../machines/run.ts'
-import { callKinds } from '../runes/kinds/call.ts'
+import { kinds } from '../runes/kinds.ts'
 
 /**
  * FCMP: what a conversational client follows of one run. Types, `checkFcmp`, OpenAPI and `docs/streams.md` come from
@@ -87,7 +87,7 @@ export const fcmpEvent = z.discriminatedUnion(
       {
         interaction_id: text,
         resolution_mode: z.literal('auto_decide_timeout'),
-        policy: callKinds['interaction.expired'].shape.effect.describe('What silence did.'),
+        policy: kinds['interaction.expired'].shape.effect.describe('What silence did.'),
         accepted_at: instant.describe('The `ts` of the event.'),
       },
     ),

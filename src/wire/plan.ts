@@ -5,7 +5,7 @@ import { answerPack, questionPack } from '../coordinator/schemas/questions.ts'
 import { guardReading, outputProduced } from '../coordinator/schemas/record.ts'
 import { stateNames } from '../kernel/machine.ts'
 import { coordinationMachine } from '../machines/coordination.ts'
-import { jsonObject, jsonValue } from '../runes/json-value.ts'
+import { jsonObject, jsonValue } from '../runes/kinds.ts'
 import { listOf } from './common.ts'
 
 /** A state of the coordination machine. */

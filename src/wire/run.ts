@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { jsonValue } from '../runes/json-value.ts'
-import { budget } from '../runes/kinds/work.ts'
+import { budget, jsonValue } from '../runes/kinds.ts'
 import { visibilities } from '../runes/rune.ts'
 import { id, listOf } from './common.ts'
 import { runStatus, usedShape } from './session.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { jsonValue } from '../runes/json-value.ts'
+import { jsonValue } from '../runes/kinds.ts'
 import { actorCategories, actors, concernNames, type Rune, visibilities } from '../runes/rune.ts'
 import { listOf } from './common.ts'
 

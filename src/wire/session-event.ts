@@ -2,17 +2,15 @@ import { z } from 'zod'
 import { isTerminal, stateNames, triggerNames } from '../kernel/machine.ts'
 import { contractMachine } from '../machines/contract.ts'
 import { runMachine } from '../machines/run.ts'
-import { jsonValue } from '../runes/json-value.ts'
-import { callKinds, interactionKind, waitingReasons } from '../runes/kinds/call.ts'
-import { workKinds } from '../runes/kinds/work.ts'
+import { interactionKind, jsonValue, kinds, waitingReasons } from '../runes/kinds.ts'
 import { actorCategories } from '../runes/rune.ts'
 
 // The only declaration of the events of a session: types, the OpenAPI document and `docs/streams.md` come from it.
 
 const turn_id = z.string().optional()
 const status = z.enum(stateNames(contractMachine))
-const { output: _, ...resultOfTool } = callKinds['tool.result'].shape
-const { deadline, on_silence, digest } = callKinds['interaction.opened'].shape
+const { output: _, ...resultOfTool } = kinds['tool.result'].shape
+const { deadline, on_silence, digest } = kinds['interaction.opened'].shape
 
 const executionState = z.strictObject({
   execution_id: z.string(),
@@ -60,7 +58,7 @@ const delta = z
     event_id: recorded.event_id.optional(),
     at: recorded.at.optional(),
     durable: z.boolean().describe('False: it is not recorded yet, and has no id to come back to.'),
-    payload: z.strictObject({ turn_id, ...workKinds['turn.assistant_delta'].shape }),
+    payload: z.strictObject({ turn_id, ...kinds['turn.assistant_delta'].shape }),
   })
   .describe('A piece of text is on its way. A client that ignores these misses nothing.')
 
@@ -97,14 +95,14 @@ export const sessionEvent = z.discriminatedUnion('type', [
   delta,
   event('emotion', 'A model tells the mood of the person it talks to.', {
     turn_id,
-    ...workKinds['turn.emotion_detected'].shape,
+    ...kinds['turn.emotion_detected'].shape,
   }),
   ecs,
   event('tool_result', 'A call has its result.', { ...resultOfTool, result: jsonValue.nullable() }),
   event('execution_state', 'A contract moves.', executionState.shape),
   event('memory_saved', 'A contract is over, and what is remembered of it is saved.', {
     count: z.int().positive(),
-    entries: z.array(callKinds['memory.committed']),
+    entries: z.array(kinds['memory.committed']),
   }),
   event('status', 'A session, run, interaction, plan or goal begins or moves.', {
     machine: z.string(),

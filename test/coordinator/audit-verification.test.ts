@@ -5,8 +5,7 @@ import { digests, type FrozenFiles, freeze, statementOf } from '../../src/coordi
 import { markdownOf } from '../../src/coordinator/outputs/markdown.ts'
 import { verifyPlan } from '../../src/coordinator/outputs/verify.ts'
 import type { AuditEntry, AuditLog } from '../../src/coordinator/schemas/record.ts'
-import { canonicalJson } from '../../src/kernel/canonical-json.ts'
-import type { Json } from '../../src/kernel/json.ts'
+import { canonicalJson, type Json } from '../../src/kernel/json.ts'
 import { inputOf, intentOf, openQuestion, ports } from '../support/coordinator.ts'
 
 const input = inputOf({ intent: intentOf((i) => ({ ...i, open_questions: [openQuestion('which')] })) })

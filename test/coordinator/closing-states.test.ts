@@ -1,8 +1,7 @@
 import { describe, expect } from 'vitest'
 import { advance, begin, step } from '../../src/coordinator/engine.ts'
 import type { Progress } from '../../src/coordinator/progress.ts'
-import { canonicalJson } from '../../src/kernel/canonical-json.ts'
-import type { Json } from '../../src/kernel/json.ts'
+import { canonicalJson, type Json } from '../../src/kernel/json.ts'
 import { command, inputOf, intentOf, plan, ports, registryWith, until } from '../support/coordinator.ts'
 import { scenario } from '../support/scenario.ts'
 

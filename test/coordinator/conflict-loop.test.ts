@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { tapeMoves } from '../../src/coordinator/outputs/verify.ts'
 import type { AnswerRound } from '../../src/coordinator/progress.ts'
-import { audit } from '../../src/kernel/audit.ts'
+import { audit } from '../../src/kernel/transition.ts'
 import { coordinationMachine } from '../../src/machines/coordination.ts'
 import { answering, intentOf, openQuestion, plan, rule, rulesOnly } from '../support/coordinator.ts'
 import { scenario } from '../support/scenario.ts'

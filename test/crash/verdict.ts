@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../src/kernel/canonical-json.ts'
+import { canonicalJson } from '../../src/kernel/json.ts'
 import { subjects } from '../../src/runelog/models.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import type { Rune } from '../../src/runes/rune.ts'

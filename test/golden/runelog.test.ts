@@ -3,12 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { checkSignature } from '../../src/adapters/host/secret-files.ts'
 import { startFold } from '../../src/runelog/judge.ts'
-import { allModels } from '../../src/runelog/models.ts'
-import { selectRows } from '../../src/runelog/queries.ts'
-import type { Row } from '../../src/runelog/read-model.ts'
+import { allModels, selectRows } from '../../src/runelog/models.ts'
+import type { Row } from '../../src/runelog/port.ts'
 import { createBundleVerifier } from '../../src/runes/bundle.ts'
 import { payloadProblem } from '../../src/runes/kinds.ts'
-import { type StoredRecord, toRune } from '../../src/runes/record.ts'
+import { type StoredRecord, toRune } from '../../src/runes/rune.ts'
 
 /**
  * Logs as earlier versions wrote them. Each stays readable and verifiable for ever; add bundles, never change one. The

@@ -1,8 +1,7 @@
 import canonicalize from 'canonicalize'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { canonicalJson } from '../../src/kernel/canonical-json.ts'
-import type { Json } from '../../src/kernel/json.ts'
+import { canonicalJson, type Json } from '../../src/kernel/json.ts'
 
 const strict = (value: unknown) => canonicalJson(value as Json)
 

@@ -3,7 +3,7 @@ import type { ContractStatus } from '../../src/machines/contract.ts'
 import type { RunStatus } from '../../src/machines/run.ts'
 import type { ToolState } from '../../src/machines/tool.ts'
 import type { TurnState } from '../../src/machines/turn.ts'
-import type { WaitingReason } from '../../src/runes/kinds/call.ts'
+import type { WaitingReason } from '../../src/runes/kinds.ts'
 
 /**
  * What the couplings of `src/machines` imply; the exploration of this folder proves it for every reachable state.

@@ -5,7 +5,7 @@ import type { RunStatus } from '../../src/machines/run.ts'
 import type { SessionState } from '../../src/machines/session.ts'
 import type { ToolState } from '../../src/machines/tool.ts'
 import type { TurnState } from '../../src/machines/turn.ts'
-import type { WaitingReason } from '../../src/runes/kinds/call.ts'
+import type { WaitingReason } from '../../src/runes/kinds.ts'
 
 /**
  * What kinds of calls the model makes. `pay` and `pay_again` are one and the

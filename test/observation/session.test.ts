@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { audit, settled } from '../../src/kernel/audit.ts'
 import type { Machine } from '../../src/kernel/machine.ts'
+import { audit, settled } from '../../src/kernel/transition.ts'
 import { machines } from '../../src/machines/all.ts'
 import { durations } from '../../src/observation/durations.ts'
 import { foldSession, newSessionState } from '../../src/observation/fold-session.ts'

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { canonicalJson } from '../../src/kernel/canonical-json.ts'
-import type { Json } from '../../src/kernel/json.ts'
-import { type ChainedHeader, headerNames, headerText } from '../../src/runes/chain.ts'
+import { canonicalJson, type Json } from '../../src/kernel/json.ts'
+import { type ChainedHeader, headerNames, headerText } from '../../src/runes/rune.ts'
 
 test('chain: the text of a header is its canonical JSON, whichever fields it has', () => {
   const value = fc.oneof(fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,40}$/), fc.nat(), fc.constant(null))

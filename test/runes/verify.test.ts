@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { checkSignature, passingSigner } from '../../src/adapters/host/secret-files.ts'
 import { accepted } from '../../src/faults/catalogue.ts'
-import { canonicalJson } from '../../src/kernel/canonical-json.ts'
+import { canonicalJson } from '../../src/kernel/json.ts'
 import { openMemoryRunelog } from '../../src/runelog/memory.ts'
 import {
   type BundleVerdict,
@@ -13,10 +13,9 @@ import {
   lastLine,
   recordLine,
 } from '../../src/runes/bundle.ts'
-import { hashedTexts, link, payloadDigest } from '../../src/runes/chain.ts'
 import { type Checkpoint, firstSignedText, signCheckpoint } from '../../src/runes/checkpoint.ts'
-import type { Mark, StoredRecord } from '../../src/runes/record.ts'
 import { signRedaction } from '../../src/runes/redaction.ts'
+import { hashedTexts, link, type Mark, payloadDigest, type StoredRecord } from '../../src/runes/rune.ts'
 import { type BadEvent, createVerifier } from '../../src/runes/verify.ts'
 import { created, plain } from '../support/drafts.ts'
 

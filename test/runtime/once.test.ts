@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { newSessionState } from '../../src/observation/fold-session.ts'
-import { once } from '../../src/runtime/once.ts'
+import { once } from '../../src/runtime/session-cache.ts'
 
 /** A session that others change, and how many listen to it. */
 function watched() {

@@ -1,5 +1,5 @@
-import { audit, type Move, settled } from '../../src/kernel/audit.ts'
 import type { Machine, Reading } from '../../src/kernel/machine.ts'
+import { audit, type Move, settled } from '../../src/kernel/transition.ts'
 import { machines } from '../../src/machines/all.ts'
 import { auditInvariants } from './audit-invariants.ts'
 

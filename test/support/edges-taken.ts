@@ -1,6 +1,6 @@
 import { edgeName } from '../../scripts/edges.ts'
-import { settled } from '../../src/kernel/audit.ts'
 import type { Machine } from '../../src/kernel/machine.ts'
+import { settled } from '../../src/kernel/transition.ts'
 import { machines } from '../../src/machines/all.ts'
 import { carriedMoves } from '../../src/runes/carried-moves.ts'
 import type { Rune } from '../../src/runes/rune.ts'

@@ -1,5 +1,4 @@
-import { canonicalJson } from '../../kernel/canonical-json.ts'
-import type { Json } from '../../kernel/json.ts'
+import { canonicalJson, type Json } from '../../kernel/json.ts'
 import type { ModelEvent } from '../../runtime/model.ts'
 import { classifyError, errorEvent, withoutKeys } from './classify-error.ts'
 import type { AnswerPart, CallPart, ProviderOptions, WireNames } from './provider-shapes.ts'

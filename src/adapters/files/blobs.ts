@@ -4,7 +4,7 @@ import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, readRegular, syncFolder, writeSynced } from '../../runelog/files.ts'
 import { long, othersTurn } from '../../runelog/slices.ts'
-import { isBlobRef } from '../../runes/erased-payload.ts'
+import { isBlobRef } from '../../runes/redaction.ts'
 import { type Blobs, sound } from '../../runtime/store.ts'
 
 /** One file per text, in a folder next to the store. A reference is minted here and never taken for a path. */

@@ -4,8 +4,7 @@ import type { Ports } from '../../coordinator/progress.ts'
 import { type Admission, admitRegistry, type RegistrySource } from '../../coordinator/registry.ts'
 import type { Problem } from '../../coordinator/schemas/scalars.ts'
 import { faults } from '../../faults/catalogue.ts'
-import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
-import type { Json } from '../../kernel/json.ts'
+import { boundedJson, type Json, jsonLimits } from '../../kernel/json.ts'
 import { loadPeer } from '../peer.ts'
 
 const { isMap, isNode, isScalar, parseAllDocuments, visit } = await loadPeer('yaml')

@@ -1,5 +1,5 @@
 import type { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
+import { boundedJson, jsonLimits } from '../../kernel/json.ts'
 import { printableJson } from '../../kernel/printable.ts'
 import { messageOf } from './failure.ts'
 

@@ -2,10 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { faults } from '../../faults/catalogue.ts'
 
 import { type Damage, damageIn, type StoredRow } from '../../runelog/damage.ts'
-
+import { foldAll } from '../../runelog/judge.ts'
 import { fingerprint, schemaProblem } from '../../runelog/models.ts'
-
-import { foldAll } from '../../runelog/refold.ts'
 import type { Segments } from '../../runelog/segment.ts'
 import { type Connection, hasTable, isTooSlow, unusable } from './connection.ts'
 import { type LanePorts, reconnect } from './lane.ts'

@@ -1,11 +1,7 @@
 import type { Json } from '../../kernel/json.ts'
-import type { Counted, Head, Range } from '../../runelog/port.ts'
-import type { ModelQuery, ReadModel, Row } from '../../runelog/read-model.ts'
+import type { Counted, FoundSession, Head, ModelQuery, Range, ReadModel, Row, WordQuery } from '../../runelog/port.ts'
 import { type ArchivedRecord, bare, type ColdFile, inCommitOrder, type Segments } from '../../runelog/segment.ts'
-import type { FoundSession, WordQuery } from '../../runelog/words.ts'
-import { genesis } from '../../runes/chain.ts'
-import { type StoredRecord, toRune } from '../../runes/record.ts'
-import type { Rune } from '../../runes/rune.ts'
+import { genesis, type Rune, type StoredRecord, toRune } from '../../runes/rune.ts'
 import type { Connection } from './connection.ts'
 import { readRow, readSort, type StoredModelRow } from './transaction.ts'
 

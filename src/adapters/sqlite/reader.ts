@@ -1,14 +1,10 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Json } from '../../kernel/json.ts'
-import type { Look } from '../../runelog/judge.ts'
+import { type Look, subjectText } from '../../runelog/judge.ts'
 import { subjects } from '../../runelog/models.ts'
-import type { Counted, Head, Range } from '../../runelog/port.ts'
-import type { ModelQuery, ReadModel, Row } from '../../runelog/read-model.ts'
-import { subjectText } from '../../runelog/refold.ts'
+import type { Counted, Head, ModelQuery, Range, ReadModel, Row } from '../../runelog/port.ts'
 import { type ArchivedRecord, bare, inCommitOrder, type Segments } from '../../runelog/segment.ts'
-import { genesis } from '../../runes/chain.ts'
-import { type StoredRecord, toRune } from '../../runes/record.ts'
-import type { Rune } from '../../runes/rune.ts'
+import { genesis, type Rune, type StoredRecord, toRune } from '../../runes/rune.ts'
 import { every, one, prepare, type Statements, type Value } from './statements.ts'
 
 type RuneColumns = [number, string, string, string | null, string, number]

@@ -1,9 +1,7 @@
-import { canonicalJson } from '../../kernel/canonical-json.ts'
-import type { Json } from '../../kernel/json.ts'
-import { type Change, type Look, startFold } from '../../runelog/judge.ts'
+import { canonicalJson, type Json } from '../../kernel/json.ts'
+import { type Change, foldAll, foldRecord, type Look, startFold } from '../../runelog/judge.ts'
 import { fingerprint } from '../../runelog/models.ts'
-import type { ReadModel, Row } from '../../runelog/read-model.ts'
-import { foldAll, foldRecord } from '../../runelog/refold.ts'
+import type { ReadModel, Row } from '../../runelog/port.ts'
 import type { Reader } from './reader.ts'
 import { type Step, step } from './statements.ts'
 

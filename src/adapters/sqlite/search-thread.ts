@@ -1,7 +1,7 @@
 /** A thread with its own connection that searches words for the store. See `search.ts`. */
 
 import { parentPort, workerData } from 'node:worker_threads'
-import type { FoundSession } from '../../runelog/words.ts'
+import type { FoundSession } from '../../runelog/port.ts'
 import { DatabaseSync } from './driver.ts'
 import { eventsOfSession } from './schema.ts'
 

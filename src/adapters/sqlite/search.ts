@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { FoundSession, WordQuery } from '../../runelog/words.ts'
+import type { FoundSession, WordQuery } from '../../runelog/port.ts'
 import type { Answered, Asked } from './search-thread.ts'
 
 /** Searches words in a thread, since a common word takes a tenth of a second. It starts with the first search. */

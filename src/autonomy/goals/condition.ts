@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { type ConditionContext, type ConditionTask, readCondition } from '../../coordinator/rules/engine.ts'
-import { boundedJsonIn, jsonLimits } from '../../kernel/bounded-json.ts'
-import type { Json } from '../../kernel/json.ts'
+import { boundedJsonIn, type Json, jsonLimits } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
 import type { Decided, PlannedTask, TaskView } from '../../observation/goal-state.ts'

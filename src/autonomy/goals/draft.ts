@@ -17,10 +17,9 @@ import {
   riskLevel,
   sentence,
 } from '../../coordinator/schemas/scalars.ts'
-import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
 import { isoTime } from '../../kernel/instant.ts'
-import { asJson, type Json } from '../../kernel/json.ts'
+import { asJson, boundedJson, type Json, jsonLimits } from '../../kernel/json.ts'
 import { priorities } from '../../observation/goal-state.ts'
 import { quoted } from '../../runtime/model.ts'
 import { closedObject, fieldProblems, problemSentence } from '../../runtime/shape-problems.ts'

@@ -1,5 +1,4 @@
-import { canonicalJson } from '../../kernel/canonical-json.ts'
-import { asJson, type Json } from '../../kernel/json.ts'
+import { asJson, canonicalJson, type Json } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { type AgentState, agentMachine } from '../../machines/agent.ts'
 import { runMachine } from '../../machines/run.ts'

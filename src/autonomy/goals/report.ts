@@ -3,7 +3,7 @@ import { type Decided, type GoalView, type TaskView, worksFor } from '../../obse
 import { obstacleInSession } from '../../observation/obstacle.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import { abandonedBy, type Left } from '../../observation/unsettled.ts'
-import type { InteractionKind } from '../../runes/kinds/call.ts'
+import type { InteractionKind } from '../../runes/kinds.ts'
 import type { Obstacle } from '../../wire/run.ts'
 import type { Abandoned } from '../../wire/session.ts'
 import { currentTasks } from './critique.ts'

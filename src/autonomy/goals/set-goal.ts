@@ -1,7 +1,6 @@
 import { accepted, faults, isFault } from '../../faults/catalogue.ts'
-import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { hashedId } from '../../kernel/digest.ts'
-import type { Json } from '../../kernel/json.ts'
+import { canonicalJson, type Json } from '../../kernel/json.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import { subjects } from '../../runelog/models.ts'
 import { type Batch, subject } from '../../runtime/batch.ts'

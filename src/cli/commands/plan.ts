@@ -1,5 +1,5 @@
-import { canonicalJson } from '../../kernel/canonical-json.ts'
 import { isoTime } from '../../kernel/instant.ts'
+import { canonicalJson } from '../../kernel/json.ts'
 import { withoutUndefined } from '../../surface/operation.ts'
 import { command, withVerbs } from '../command.ts'
 import { safeJson } from '../render/text.ts'

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
-import { canonicalJson } from '../../kernel/canonical-json.ts'
-import { asJson } from '../../kernel/json.ts'
+import { asJson, canonicalJson } from '../../kernel/json.ts'
 import { type Coordination, timedTape } from '../coordinate.ts'
 import type { CoordinationInput, Ports } from '../progress.ts'
 import { type Lineage, type RunTape, runTape, tapeEntry } from '../schemas/record.ts'

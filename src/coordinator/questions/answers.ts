@@ -1,7 +1,5 @@
-import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
-import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
-import { asJson, type Json } from '../../kernel/json.ts'
+import { asJson, boundedJson, canonicalJson, type Json, jsonLimits } from '../../kernel/json.ts'
 import { checksumOf, isRecord } from '../checksum.ts'
 import { looksLike } from '../payload-keys.ts'
 import type { AcceptedAnswer, AnswerRound } from '../progress.ts'

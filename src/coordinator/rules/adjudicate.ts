@@ -1,5 +1,5 @@
-import { boundedJsonIn, jsonLimits } from '../../kernel/bounded-json.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
+import { boundedJsonIn, jsonLimits } from '../../kernel/json.ts'
 import { checksumOf, idOf, isRecord } from '../checksum.ts'
 import { type Given, mustResolve, type PlannedStep } from '../given.ts'
 import type { AcceptedAnswer, Ports } from '../progress.ts'

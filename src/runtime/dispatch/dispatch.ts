@@ -1,16 +1,30 @@
 import { isFault } from '../../faults/catalogue.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
-import type { Asked, Assignment } from '../assignment.ts'
 import { finishClosing } from '../commands/session.ts'
 import { definitionOf } from '../engine.ts'
 import { wait } from '../ports.ts'
-import { expire, handBack, lookAfterAll, lookAfterOrphans, obeyCancel, requeue } from '../recovery/recover.ts'
-import { nothingRecovered, recoverAll } from '../recovery/recover-all.ts'
+import {
+  expire,
+  handBack,
+  lookAfterAll,
+  lookAfterOrphans,
+  nothingRecovered,
+  obeyCancel,
+  recoverAll,
+  requeue,
+} from '../recovery/recover.ts'
 import { mayBeTaken } from '../run/drive.ts'
 import type { AbandonedRun, Member } from '../store.ts'
 import { readThrown } from '../thrown.ts'
-import { createDeadlines, createDispatcher, type Dispatch, type DispatchPorts } from './dispatcher.ts'
+import {
+  type Asked,
+  type Assignment,
+  createDeadlines,
+  createDispatcher,
+  type Dispatch,
+  type DispatchPorts,
+} from './dispatcher.ts'
 
 /** For a store that one process owns: runs and deadlines wait in memory. The next process finds them in the log. */
 export function dispatchHere({ engine: engineOf, limit, drive, clock, timers }: DispatchPorts): Dispatch {

@@ -1,7 +1,6 @@
 import type { z } from 'zod'
-import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
 import { readDay, readInstant } from '../../kernel/instant.ts'
-import type { Json, Problem } from '../../kernel/json.ts'
+import { boundedJson, type Json, jsonLimits, type Problem } from '../../kernel/json.ts'
 import { problemSentence, shapeProblems } from '../shape-problems.ts'
 import { type EcsRequest, ecsInput, type Field, type field, isEmpty, type option, valueProblem } from './shapes.ts'
 

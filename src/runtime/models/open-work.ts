@@ -2,8 +2,8 @@ import { faults } from '../../faults/catalogue.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
 import type { Budget } from '../../observation/session-state.ts'
-import type { FoldableRune, ReadModel, Row } from '../../runelog/read-model.ts'
-import type { InteractionKind } from '../../runes/kinds/call.ts'
+import type { FoldableRune, ReadModel, Row } from '../../runelog/port.ts'
+import type { InteractionKind } from '../../runes/kinds.ts'
 import type { Visibility } from '../../runes/rune.ts'
 
 /** What waits for someone, across all sessions: the inbox, and the deadlines that a restart has to keep. */

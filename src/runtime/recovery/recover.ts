@@ -1,19 +1,22 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Fault } from '../../faults/fault.ts'
+import { Fault } from '../../faults/fault.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { agentMachine } from '../../machines/agent.ts'
 import { runMachine } from '../../machines/run.ts'
 import type { RunView, SessionState } from '../../observation/session-state.ts'
+import { subjects } from '../../runelog/models.ts'
+import type { Row } from '../../runelog/port.ts'
 import { type Batch, subject } from '../batch.ts'
 import { align } from '../commands/alignment.ts'
-import { stop } from '../commands/session.ts'
+import { finishClosing, stop } from '../commands/session.ts'
 import { change } from '../decide-and-append.ts'
 import { withdrawOrphans } from '../delegation.ts'
 import type { Engine, Preserving } from '../engine.ts'
+import { delegated, openInteractions, waitingRuns } from '../models/open-work.ts'
 import { inputWithdrawn } from '../run/calls.ts'
 import { closeCalls } from '../run/closing.ts'
 import { onItsOwn } from '../scopes.ts'
-import type { AbandonedRun, Member } from '../store.ts'
+import { type AbandonedRun, type Member, runningRuns, runsIn } from '../store.ts'
 import { readThrown } from '../thrown.ts'
 
 /**
@@ -48,7 +51,7 @@ export async function requeue(engine: Engine, lost: AbandonedRun, isAlone = engi
 }
 
 /** After a cold start: a run that waits goes on waiting if it can ever be resumed, and fails if it cannot. */
-export function preserve(engine: Engine, session_id: string, run_id: string): Promise<void> {
+function preserve(engine: Engine, session_id: string, run_id: string): Promise<void> {
   return change(engine, session_id, (batch) => {
     const run = batch.state.runs.get(run_id)
     if (run?.status !== 'waiting_user') return
@@ -64,7 +67,7 @@ export function preserve(engine: Engine, session_id: string, run_id: string): Pr
 }
 
 /** A queued run is simply woken, unless its agent is no more. */
-export async function rouse(engine: Engine, session_id: string, run_id: string): Promise<void> {
+async function rouse(engine: Engine, session_id: string, run_id: string): Promise<void> {
   const { runs } = await engine.sessions.load(session_id)
   const run = runs.get(run_id)
   if (run?.status !== 'queued') return
@@ -257,4 +260,74 @@ export function createPreserving(engineOf: () => Engine): Preserving {
       }
     },
   }
+}
+
+/** How many runs and sessions a start took up. */
+export interface Recovered {
+  readonly requeued: number
+  readonly queued: number
+  readonly closing: number
+}
+
+/** A start that takes up nothing. */
+export const nothingRecovered: Recovered = { requeued: 0, queued: 0, closing: 0 }
+
+/** Their appends share commits, and a store is not asked for everything at once. */
+const atOnce = 64
+
+const pageRows = 1_000
+
+/**
+ * Takes up whatever the last process left: what ran is queued again, what waited goes on waiting without being touched,
+ * deadlines are kept, and a session that was being closed is closed. It can itself be killed anywhere: what it did is
+ * on record, and the next start does the rest.
+ */
+export async function recoverAll(engine: Engine, abandoned?: readonly AbandonedRun[]): Promise<Recovered> {
+  // The process that owns the store knows that no other worker holds a run.
+  const running = abandoned ?? (await runningRuns(engine.runelog))
+  const queued = await runsIn(engine.runelog, 'queued')
+  const closing = await engine.runelog.rows(subjects, { tag: 'session:closing' })
+  const handedOn = (await engine.runelog.rows(delegated, { tag: 'open' })).map(({ value }) => value)
+  const sessions = new Set([...running, ...queued, ...handedOn].map(({ session_id }) => session_id))
+  await each([...sessions], (session_id) => withdrawOrphans(engine, session_id))
+  const lost = await withoutAgent(engine)
+  await each(lost, ({ run_id, session_id }) => preserve(engine, session_id, run_id))
+  await each(running, (lost) => requeue(engine, lost, true))
+  await each(queued, ({ run_id, session_id }) => rouse(engine, session_id, run_id))
+  await each(closing, ({ key: session_id }) =>
+    // What keeps one session from being closed, such as a key that is not there, must not keep all others waiting.
+    finishClosing(engine, session_id).catch((error) => {
+      if (!(error instanceof Fault) || error.kind === 'store') throw error
+      engine.warn('a session could not be closed yet', { session_id, error: error.message })
+    }),
+  )
+  if (engine.isAlone) await keepDeadlines(engine)
+  engine.preserving.begin(engine.clock.now())
+  return { requeued: running.length, queued: queued.length, closing: closing.length }
+}
+
+/** Waiting runs whose agent is not configured any more. All others go on waiting, and a start does not look at them. */
+async function withoutAgent({ runelog, agents }: Engine): Promise<readonly Omit<AbandonedRun, 'epoch'>[]> {
+  const gone = (await runelog.tags(waitingRuns)).filter((agent) => !agents.has(agent))
+  const rows = (await Promise.all(gone.map((tag) => runelog.rows(waitingRuns, { tag })))).flat()
+  return rows.map(({ key: run_id, value }) => ({ run_id, session_id: value.session_id }))
+}
+
+/** Where a queue keeps deadlines they are in it already. */
+async function keepDeadlines({ runelog, deadline: keep }: Engine) {
+  let after: Pick<Row, 'sort' | 'key'> | undefined
+  for (;;) {
+    const page = { tag: 'due', limit: pageRows, ...(after !== undefined && { after }) }
+    const rows = await runelog.rows(openInteractions, page)
+    for (const { value } of rows) {
+      const { interaction_id, session_id, deadline } = value
+      if (deadline !== null) keep(interaction_id, session_id, deadline)
+    }
+    after = rows.at(-1)
+    if (rows.length < pageRows) return
+  }
+}
+
+async function each<T>(all: readonly T[], act: (one: T) => Promise<void>): Promise<void> {
+  for (let from = 0; from < all.length; from += atOnce) await Promise.all(all.slice(from, from + atOnce).map(act))
 }

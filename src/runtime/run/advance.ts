@@ -1,5 +1,4 @@
-import { canonicalJson } from '../../kernel/canonical-json.ts'
-import type { Json } from '../../kernel/json.ts'
+import { canonicalJson, type Json } from '../../kernel/json.ts'
 import type { AllowedTool } from '../../observation/goal-state.ts'
 import type { CallView, InteractionView } from '../../observation/session-state.ts'
 import type { Batch } from '../batch.ts'

@@ -1,5 +1,4 @@
-import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
-import type { Json } from '../../kernel/json.ts'
+import { boundedJson, type Json, jsonLimits } from '../../kernel/json.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import { defaultsOf, readEcsRequest } from '../ecs/request.ts'
 import type { EcsRequest } from '../ecs/shapes.ts'

@@ -1,7 +1,6 @@
 import { parentRun, saySpent } from '../../observation/fold-run.ts'
 import type { AgentView, Budget, BudgetSpent, CallView, SessionState, Used } from '../../observation/session-state.ts'
-import type { Evidence } from '../../runes/kinds/call.ts'
-import type { Payload } from '../../runes/kinds.ts'
+import type { Evidence, Payload } from '../../runes/kinds.ts'
 import { type Batch, subject } from '../batch.ts'
 import type { Cancel } from '../ports.ts'
 import { readThrown } from '../thrown.ts'

@@ -1,6 +1,6 @@
 import { accepted } from '../../faults/catalogue.ts'
 import type { AgentView, CallView, RunView, SessionState, TurnView } from '../../observation/session-state.ts'
-import type { Evidence } from '../../runes/kinds/call.ts'
+import type { Evidence } from '../../runes/kinds.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { type Batch, createBatch, type Subject, subject } from '../batch.ts'
 import type { AgentDefinition } from '../define-agent.ts'

@@ -1,5 +1,5 @@
 import { isFault } from '../../faults/catalogue.ts'
-import { canonicalJson } from '../../kernel/canonical-json.ts'
+import { canonicalJson } from '../../kernel/json.ts'
 import { cleanStream } from '../../runelog/redactor.ts'
 import { type Batch, subject } from '../batch.ts'
 import { afterLostRace } from '../decide-and-append.ts'
@@ -9,8 +9,7 @@ import { wait } from '../ports.ts'
 import { stacksOf } from '../thrown.ts'
 import { readCall } from '../tools/registry.ts'
 import { type Answer, answer, type Emotion, type StreamError } from '../turns/answer.ts'
-import { coalesce } from '../turns/coalesce.ts'
-import { buildRequest, isRepeated, priced, retryDelay } from '../turns/model-call.ts'
+import { buildRequest, coalesce, isRepeated, priced, retryDelay } from '../turns/model-call.ts'
 import { toolsFor } from './advance.ts'
 import {
   type Cut,

@@ -1,10 +1,10 @@
 import type { Json } from '../../kernel/json.ts'
 import type { Redactor } from '../../runelog/redactor.ts'
-import type { Evidence } from '../../runes/kinds/call.ts'
+import type { Evidence } from '../../runes/kinds.ts'
 import { guardListeners, liveSignal } from '../live-signal.ts'
 import type { Cancel, Clock, Log, Timers } from '../ports.ts'
 import { type Clean, evidenceOf, isAbort, isMarked, readThrown, sayValue, stacksOf } from '../thrown.ts'
-import { coalesce } from '../turns/coalesce.ts'
+import { coalesce } from '../turns/model-call.ts'
 import { createReports, type KeepWhole, limitOutput, type ProgressStream } from './output.ts'
 import type { Asked, Tool, ToolContext } from './tool.ts'
 

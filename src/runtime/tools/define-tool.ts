@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
-import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
+import { canonicalJson } from '../../kernel/json.ts'
 import { askPersonName } from '../ecs/shapes.ts'
 import { unknownField } from '../shape-problems.ts'
 import { sayValue } from '../thrown.ts'

@@ -1,8 +1,7 @@
 import { createRequire } from 'node:module'
 import type { RE2JS } from 're2js'
 import { z } from 'zod'
-import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
-import type { Json } from '../../kernel/json.ts'
+import { boundedJson, type Json, jsonLimits } from '../../kernel/json.ts'
 import { sayValue } from '../thrown.ts'
 import type { Tool } from './tool.ts'
 

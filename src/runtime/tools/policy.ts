@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
-import type { Json } from '../../kernel/json.ts'
+import { canonicalJson, type Json } from '../../kernel/json.ts'
 import type { Tool } from './tool.ts'
 
 /** What an agent may do without asking. The whole of it goes into the digest that an approval is bound to. */

@@ -1,7 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
-import { canonicalJson } from '../../kernel/canonical-json.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
-import type { Json } from '../../kernel/json.ts'
+import { canonicalJson, type Json } from '../../kernel/json.ts'
 import { nearestName } from '../../kernel/nearest.ts'
 import type { ToolDescription } from '../model.ts'
 import { problemSentence, shapeProblems } from '../shape-problems.ts'

@@ -1,5 +1,4 @@
-import { boundedJson, jsonLimits } from '../../kernel/bounded-json.ts'
-import type { Json } from '../../kernel/json.ts'
+import { boundedJson, type Json, jsonLimits } from '../../kernel/json.ts'
 import { piecesOf } from '../../kernel/printable.ts'
 import type { Model, ModelEvent, ModelRequest } from '../model.ts'
 import type { Clock, Timers } from '../ports.ts'

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { faults } from '../../faults/catalogue.ts'
-import { runesOf, subjectOf } from '../../runelog/queries.ts'
+import { runesOf, subjectOf } from '../../runelog/models.ts'
 import type { Timers } from '../../runtime/ports.ts'
 import { readThrown } from '../../runtime/thrown.ts'
 import type { Backend } from '../../surface/backend.ts'

@@ -6,7 +6,7 @@ import type { AnswerPack, QuestionPack } from '../../coordinator/schemas/questio
 import { type RunTape, runTape } from '../../coordinator/schemas/record.ts'
 import { faults } from '../../faults/catalogue.ts'
 import { hashedId } from '../../kernel/digest.ts'
-import { jsonObject, jsonValue } from '../../runes/json-value.ts'
+import { jsonObject, jsonValue } from '../../runes/kinds.ts'
 import { asOptions } from '../../runtime/options.ts'
 import { id, pageOf, pageQuery } from '../../wire/common.ts'
 import {

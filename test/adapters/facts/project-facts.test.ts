@@ -6,8 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { scanProject } from '../../../src/adapters/facts/project-folder.ts'
 import { factsOf } from '../../../src/coordinator/facts.ts'
 import { factPack } from '../../../src/coordinator/schemas/context.ts'
-import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
-import type { Json } from '../../../src/kernel/json.ts'
+import { canonicalJson, type Json } from '../../../src/kernel/json.ts'
 
 const sha256 = (text: string) => hash('sha256', text)
 const files: Readonly<Record<string, string>> = {

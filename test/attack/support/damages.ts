@@ -2,8 +2,8 @@ import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
-import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
-import { link, payloadDigest } from '../../../src/runes/chain.ts'
+import { canonicalJson } from '../../../src/kernel/json.ts'
+import { link, payloadDigest } from '../../../src/runes/rune.ts'
 
 /** Where the damaged copy of a store is. */
 export interface Place {

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { goalStopNames } from '../../../src/machines/goal.ts'
-import { upcast } from '../../../src/runes/record.ts'
+import { upcast } from '../../../src/runes/rune.ts'
 import { type Agent, agent } from '../../../src/runtime/define-agent.ts'
 import { say } from '../../../src/runtime/scripted-model.ts'
 import { critic, note, planner, planOf, playsTasks, worker } from '../../scenarios/goal-cast.ts'

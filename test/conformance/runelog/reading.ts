@@ -1,10 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { accepted } from '../../../src/faults/catalogue.ts'
-import { subjects } from '../../../src/runelog/models.ts'
-import type { Range } from '../../../src/runelog/port.ts'
-import { selectRows } from '../../../src/runelog/queries.ts'
-import type { ModelQuery } from '../../../src/runelog/read-model.ts'
+import { selectRows, subjects } from '../../../src/runelog/models.ts'
+import type { ModelQuery, Range } from '../../../src/runelog/port.ts'
 import { created, opening, plain } from '../../support/drafts.ts'
 import { collect, fresh, type OpenStore, withSession } from './store.ts'
 

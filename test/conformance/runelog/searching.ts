@@ -4,7 +4,7 @@ import type { Runelog } from '../../../src/runelog/port.ts'
 import { createRedactor } from '../../../src/runelog/redactor.ts'
 import { wordsOf } from '../../../src/runelog/words.ts'
 import type { Draft } from '../../../src/runes/rune.ts'
-import { search } from '../../../src/runtime/models/content.ts'
+import { search } from '../../../src/runtime/models/summaries.ts'
 import { closed, move, opening } from '../../support/drafts.ts'
 import { fresh, type OpenStore } from './store.ts'
 

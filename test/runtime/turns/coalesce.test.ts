@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../../src/adapters/system/testing.ts'
-import { coalesce } from '../../../src/runtime/turns/coalesce.ts'
+import { coalesce } from '../../../src/runtime/turns/model-call.ts'
 import { roughText } from '../../support/rough-text.ts'
 
 const proof = process.env.STATEWRIGHT_PROOF === '1'

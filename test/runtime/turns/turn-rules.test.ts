@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
-import type { Json } from '../../../src/kernel/json.ts'
+import { canonicalJson, type Json } from '../../../src/kernel/json.ts'
 import type { Message } from '../../../src/observation/dialogue.ts'
 import { buildRequest, isRepeated, retryDelay, usualRetries } from '../../../src/runtime/turns/model-call.ts'
 import type { ConsequenceView } from '../../../src/wire/contract.ts'

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createSignatureCheck, createSigner } from '../../../src/adapters/host/secret-files.ts'
 import { digests, type FrozenFiles, freeze, statementOf } from '../../../src/coordinator/outputs/freeze.ts'
 import { verifyPlan } from '../../../src/coordinator/outputs/verify.ts'
-import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
+import { canonicalJson } from '../../../src/kernel/json.ts'
 import {
   answering,
   inputOf,

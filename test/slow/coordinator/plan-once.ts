@@ -1,8 +1,7 @@
 /** Makes every plan of the list in a process of its own and prints one digest of all that came out. */
 import { coordinate } from '../../../src/coordinator/coordinate.ts'
 import { freeze } from '../../../src/coordinator/outputs/freeze.ts'
-import { canonicalJson } from '../../../src/kernel/canonical-json.ts'
-import type { Json } from '../../../src/kernel/json.ts'
+import { canonicalJson, type Json } from '../../../src/kernel/json.ts'
 import { inputOf, intentOf, openQuestion, planned, ports } from '../../support/coordinator.ts'
 import { answersFor, shuffled } from '../../support/intents.ts'
 
