@@ -1,11 +1,17 @@
 /** The known name with the fewest letters to change, the first of equals. Null if none is known. */
 export function nearest(name: string, known: readonly string[]): string | null {
-  let best: { name: string; distance: number } | null = null
-  for (const candidate of known) {
-    const distance = editDistance(name, candidate)
-    if (best === null || distance < best.distance) best = { name: candidate, distance }
+  return leastOf(known, (candidate) => editDistance(name, candidate)) ?? null
+}
+
+/** The first name with the least distance. One at an infinite distance does not count. */
+function leastOf(names: readonly string[], distanceTo: (name: string) => number): string | undefined {
+  let found: string | undefined
+  let least = Number.POSITIVE_INFINITY
+  for (const name of names) {
+    const distance = distanceTo(name)
+    if (distance < least) [found, least] = [name, distance]
   }
-  return best?.name ?? null
+  return found
 }
 
 /** How many letters must be added, dropped, replaced, or swapped with the next one. */
@@ -34,17 +40,11 @@ export function nearestName(written: string, names: readonly string[]): string |
   // A name of this length is no slip, and comparing it would take long.
   if (written.length > 200) return undefined
   const wanted = plain(written)
-  let nearest: string | undefined
-  let least = Number.POSITIVE_INFINITY
-  for (const name of names) {
+  return leastOf(names, (name) => {
     const candidate = plain(name)
     const distance = lastPartOf(name) === wanted ? 1 : editDistance(wanted, candidate)
-    if (distance <= candidate.length / 3 && distance < least) {
-      nearest = name
-      least = distance
-    }
-  }
-  return nearest
+    return distance <= candidate.length / 3 ? distance : Number.POSITIVE_INFINITY
+  })
 }
 
 const plain = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')

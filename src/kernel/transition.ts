@@ -125,11 +125,19 @@ export function forbiddenBecause(machine: Machine, from: string, on: string): st
   return machine.forbidden.find((move) => move.from === from && targets.has(move.to))?.because
 }
 
+/** The details of a refusal. A decision that would be allowed from another state than the believed one is undeclared. */
+export function refusalOf(machine: Machine, id: string, decision: Decision, readings = decision.readings) {
+  const { from, on } = decision
+  const refusal = decision.allowed ? 'undeclared' : decision.refusal
+  const legal = decision.allowed ? (indexes.get(machine)?.get(from)?.legal ?? []) : decision.legal
+  return { machine: machine.name, id, from, on, refusal, legal, why: whyRefused(machine, from, on, readings) }
+}
+
 /**
  * Why a state refuses a trigger, for people: what the state is, what the declaration says of the move, and which guards
  * did not hold.
  */
-export function whyRefused(machine: Machine, from: string, on: string, readings: readonly Reading[] = []): string {
+function whyRefused(machine: Machine, from: string, on: string, readings: readonly Reading[] = []): string {
   const failed = readings.flatMap(({ holds, because }) => (holds ? [] : [because]))
   return [machine.states[from]?.meaning, forbiddenBecause(machine, from, on), ...failed].filter(Boolean).join(' ')
 }

@@ -2,7 +2,7 @@ import { faults } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
 import type { Json } from '../kernel/json.ts'
 import { isTerminal, type Machine } from '../kernel/machine.ts'
-import { settled, transition, whyRefused } from '../kernel/transition.ts'
+import { refusalOf, settled, suppose } from '../kernel/transition.ts'
 import { type MachineName, machineNamed } from '../machines/all.ts'
 import { type ContractStatus, contractMachine } from '../machines/contract.ts'
 import type { SessionState } from '../machines/session.ts'
@@ -57,21 +57,8 @@ function ownMove(row: Row<Subject> | undefined, rune: FoldableRune, key: string)
     if (subject === undefined && machine.opens !== null) return faults.not_found({ what: machine.name, id: key })
     const at = subject?.state ?? machine.initial
     if (at !== from) {
-      const on = trigger ?? ''
-      const decision = transition(machine, at, on)
-      const refusal = decision.allowed ? 'undeclared' : decision.refusal
-      const legal = [...new Set(machine.transitions.flatMap((t) => (t.from === at ? [t.on] : [])))]
-      const why = whyRefused(machine, at, on)
-      return faults.transition_refused({
-        machine: machine.name,
-        id: key,
-        from: at,
-        on,
-        refusal,
-        legal,
-        believed: from,
-        why,
-      })
+      const refused = refusalOf(machine, key, suppose(machine, at, trigger ?? ''), [])
+      return faults.transition_refused({ ...refused, believed: from })
     }
   }
   return entered(key, { machine: machine.name as MachineName, state: to, version: subject?.version ?? 0 }, rune)

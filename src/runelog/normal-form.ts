@@ -3,13 +3,7 @@ import { composed, type Reading } from './reading.ts'
 /** Marks, and the two letters whose normal form is one: the halfwidth sound marks. */
 const mark = /^[\p{M}\uff9e\uff9f]/u
 
-/** What is known of each code point: 0 is nothing yet, 1 is no mark, 2 is a mark. */
-const known = new Uint8Array(0x11_0000)
-
-function isMark(point: number): boolean {
-  if (known[point] === 0) known[point] = mark.test(String.fromCodePoint(point)) ? 2 : 1
-  return known[point] === 2
-}
+const isMark = (point: number) => (factsOf(point) & is_mark) !== 0
 
 /** The bound is that of Unicode's stream-safe text. More marks are not sorted as one, since that takes quadratic time. */
 const most_marks = 30
@@ -58,16 +52,17 @@ const normalForm = (text: string) =>
 const facts = new Uint8Array(0x11_0000)
 const is_known = 1
 const is_changed = 2
-const length_bits = 2
+const is_mark = 4
+const length_bits = 3
 
 function factsOf(point: number): number {
   const known = facts[point] ?? 0
   if (known !== 0) return known
   const letter = String.fromCodePoint(point)
   const normal = normalForm(letter)
-  const found = is_known | (normal === letter ? 0 : is_changed) | (normal.length << length_bits)
-  facts[point] = found
-  return found
+  const flags = is_known | (normal === letter ? 0 : is_changed) | (mark.test(letter) ? is_mark : 0)
+  facts[point] = flags | (normal.length << length_bits)
+  return facts[point]
 }
 
 /** A reading with every letter beyond ASCII decomposed (NFKD) and in lower case. Undefined if the text is ASCII. */

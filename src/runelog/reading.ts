@@ -93,19 +93,23 @@ function textOf(codes: Uint16Array): string {
 
 /** A reading of a reading. Origins are looked up only when a secret was found. */
 export function composed(outer: Reading, text: string, findOrigins: () => Int32Array): Reading {
-  let found: Int32Array | undefined
-  const originOf = (at: number) => {
-    found ??= findOrigins()
-    return found[at]
-  }
+  const originOf = lookUp(findOrigins)
   return {
     text,
-    from: (at) => outer.from(originOf(at) ?? 0),
+    from: (at) => outer.from(originOf(at)),
     to(at) {
       let next = at + 1
       while (originOf(next) === originOf(at)) next += 1
-      return outer.to((originOf(next) ?? 1) - 1)
+      return outer.to(originOf(next) - 1)
     },
+  }
+}
+
+function lookUp(findOrigins: () => Int32Array): (at: number) => number {
+  let found: Int32Array | undefined
+  return (at) => {
+    found ??= findOrigins()
+    return found[at] ?? 0
   }
 }
 
@@ -284,11 +288,7 @@ export function* joinedReadings(outer: Reading, joinings: readonly Joining[]): G
 }
 
 function readingOf(outer: Reading, text: string, joining: Joining): Reading {
-  let found: Int32Array | undefined
-  const originOf = (at: number) => {
-    found ??= originsOf(outer.text, text.length, joining)
-    return found[at] ?? 0
-  }
+  const originOf = lookUp(() => originsOf(outer.text, text.length, joining))
   // Not up to the next character: a line break after a secret is no part of it.
   return { text, from: (at) => outer.from(originOf(at)), to: (at) => outer.to(originOf(at)) }
 }

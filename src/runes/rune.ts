@@ -219,11 +219,9 @@ export const firstHashedTexts: HashedTexts = {
   remains: (payload) => payload,
 }
 
-const saltPattern = /^[0-9a-f]{32}$/
-
 /** Every salt has this form, in every format. Where parts have no lengths, only this keeps salt and payload apart. */
 export function isSalt(salt: string): boolean {
-  return saltPattern.test(salt)
+  return /^[0-9a-f]{32}$/.test(salt)
 }
 
 /** The digest of a payload with its salt, as the header holds it. */

@@ -1,7 +1,7 @@
 import { faults } from '../faults/catalogue.ts'
 import { type BatchMove, checkBatch } from '../kernel/coupling.ts'
 import type { EdgeOn, Machine, Reading, StateOf, TriggerOf } from '../kernel/machine.ts'
-import { type Decision, settled, transition, whyRefused } from '../kernel/transition.ts'
+import { type Decision, refusalOf, settled, transition } from '../kernel/transition.ts'
 import { type MachineName, machineOf } from '../machines/all.ts'
 import { couplings } from '../machines/couplings.ts'
 import { type GivenFacts, type Named, recordedFacts } from '../observation/guard-facts.ts'
@@ -182,11 +182,7 @@ export function createBatch(state: SessionState, at: number): Batch {
       decide,
       move(trigger, payload, ...given) {
         const decision = decide(trigger, payload, ...given)
-        if (!decision.allowed) {
-          const { from, refusal, legal, readings } = decision
-          const why = whyRefused(machine, from, trigger, readings)
-          throw faults.transition_refused({ machine: name, id, from, on: trigger, refusal, legal, why })
-        }
+        if (!decision.allowed) throw faults.transition_refused(refusalOf(machine, id, decision))
         const { from, to, edge, readings } = decision
         const kind = edge.rune as Kind
         enter(subject, trigger, to)

@@ -107,10 +107,13 @@ export interface EphemeralDelta {
 
 /** The definition of an agent of a session. Refused with `not_found` if this process does not have it. */
 export function definitionOf(engine: Engine, state: SessionState, agent_id: string): AgentDefinition {
-  const agent = state.agents.get(agent_id)
-  const definition = engine.agents.get(agent?.agent ?? '')
-  if (definition === undefined)
-    throw faults.not_found({ what: 'agent', id: agent?.agent ?? agent_id, known: [...engine.agents.keys()] })
+  return agentNamed(engine, state.agents.get(agent_id)?.agent ?? agent_id)
+}
+
+/** The definition of an agent by its name. Refused with `not_found` if this process does not have it. */
+export function agentNamed({ agents }: Engine, name: string): AgentDefinition {
+  const definition = agents.get(name)
+  if (definition === undefined) throw faults.not_found({ what: 'agent', id: name, known: [...agents.keys()] })
   return definition
 }
 

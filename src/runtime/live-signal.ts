@@ -1,5 +1,5 @@
 import type { Redactor } from '../runelog/redactor.ts'
-import { readThrown } from './thrown.ts'
+import { guarded, readThrown } from './thrown.ts'
 
 /**
  * The signal of a controller, with an `aborted` that looks before it answers. A timer cannot be trusted for this: a
@@ -7,8 +7,8 @@ import { readThrown } from './thrown.ts'
  * aborts the controller if it has to be. It is called on every read of `aborted`, `reason` and `throwIfAborted`, so it
  * must be cheap.
  *
- * It is a real `AbortSignal`: `fetch`, `AbortSignal.any` and event listeners take it as any other. A listener hears of
- * the abort once someone has looked, or when the timer has fired.
+ * It is a real `AbortSignal`: `fetch`, `AbortSignal.any` and event listeners take it as any other. Listeners are called
+ * once `look` has aborted the controller, or when the timer has fired.
  */
 export function liveSignal(controller: AbortController, look: () => void): AbortSignal {
   const { signal } = controller
@@ -45,14 +45,14 @@ export function liveSignal(controller: AbortController, look: () => void): Abort
 type Add = AbortSignal['addEventListener']
 type Listener = Parameters<Add>[1]
 
-interface Hearing {
+interface Warning {
   readonly warn: (message: string, details: object) => void
   readonly redactor: Redactor
 }
 
 /** The same signal, whose listeners may throw, which would end the process: that is a warning about `subject`. */
-export function guardListeners(signal: AbortSignal, { warn, redactor }: Hearing, subject: object): AbortSignal {
-  const tell = (thrown: unknown) => {
+export function guardListeners(signal: AbortSignal, { warn, redactor }: Warning, subject: object): AbortSignal {
+  const onError = (thrown: unknown) => {
     const error = readThrown(thrown, redactor.redact).message
     warn('a listener of an abort signal failed', { ...subject, error })
   }
@@ -60,20 +60,14 @@ export function guardListeners(signal: AbortSignal, { warn, redactor }: Hearing,
   const onabort = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'onabort')
   const known = new WeakMap<object, (event: Event) => void>()
 
-  function guarded(listener: Listener): Listener {
+  function harmless(listener: Listener): Listener {
     if (listener === null || (typeof listener !== 'function' && typeof listener !== 'object')) return listener
     const call =
       known.get(listener) ??
-      ((event: Event) => {
-        try {
-          const done: unknown =
-            typeof listener === 'function' ? listener.call(signal, event) : listener.handleEvent(event)
-          // A listener may be async. Node takes its rejection for an error, too.
-          Promise.resolve(done).catch(tell)
-        } catch (thrown) {
-          tell(thrown)
-        }
-      })
+      guarded(
+        (event: Event) => (typeof listener === 'function' ? listener.call(signal, event) : listener.handleEvent(event)),
+        onError,
+      )
     known.set(listener, call)
     return call
   }
@@ -86,18 +80,18 @@ export function guardListeners(signal: AbortSignal, { warn, redactor }: Hearing,
   return Object.defineProperties(signal, {
     addEventListener: {
       value: (type: string, listener: Listener, options?: Parameters<Add>[2]) =>
-        add.call(signal, type, isOfNode(options) ? listener : guarded(listener), options),
+        add.call(signal, type, isOfNode(options) ? listener : harmless(listener), options),
     },
     removeEventListener: {
       value: (type: string, listener: Listener, options?: Parameters<Add>[2]) => {
-        for (const one of new Set([listener, guarded(listener)])) remove.call(signal, type, one, options)
+        for (const one of new Set([listener, harmless(listener)])) remove.call(signal, type, one, options)
       },
     },
     onabort: {
       get: () => handler,
       set(given: Listener | null) {
         handler = given
-        onabort?.set?.call(signal, typeof given === 'function' ? guarded(given) : given)
+        onabort?.set?.call(signal, typeof given === 'function' ? harmless(given) : given)
       },
     },
   })

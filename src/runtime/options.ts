@@ -10,14 +10,8 @@ import { type Policy, permissionPolicy } from './tools/policy.ts'
 type Camel<S> = S extends `${infer A}_${infer B}` ? `${A}${Capitalize<Camel<B>>}` : S
 type Snake<S> = S extends `${infer A}${infer B}` ? `${A extends Lowercase<A> ? A : `_${Lowercase<A>}`}${Snake<B>}` : S
 
-type Nested = 'budget' | 'session_budget' | 'task_budget' | 'sessionBudget' | 'taskBudget'
-const nested: ReadonlySet<string> = new Set<Nested>([
-  'budget',
-  'session_budget',
-  'task_budget',
-  'sessionBudget',
-  'taskBudget',
-])
+const nested = ['budget', 'session_budget', 'task_budget', 'sessionBudget', 'taskBudget'] as const
+type Nested = (typeof nested)[number]
 
 /** A record, as a developer writes it. */
 export type OptionsOf<T> = { [K in keyof T as Camel<K>]: K extends Nested ? OptionsOf<T[K]> : T[K] }
@@ -44,7 +38,9 @@ export function asRecord<T extends object>(options: T): RecordOf<Given<T>> {
 function renamed(given: object, rename: (name: string) => string): object {
   const fields = Object.entries(given).filter(([, value]) => value !== undefined)
   const rewritten = ([name, value]: [string, unknown]) =>
-    nested.has(name) && typeof value === 'object' && value !== null ? renamed(value, rename) : value
+    nested.some((known) => known === name) && typeof value === 'object' && value !== null
+      ? renamed(value, rename)
+      : value
   return Object.fromEntries(fields.map((field) => [rename(field[0]), rewritten(field)]))
 }
 
@@ -83,10 +79,4 @@ export const policyOptions = closedObject({
   mode,
   perToolOverrides: per_tool_overrides,
   preApproved: pre_approved,
-}).transform(
-  ({ mode, perToolOverrides: per_tool_overrides, preApproved: pre_approved }): Policy => ({
-    mode,
-    per_tool_overrides,
-    pre_approved,
-  }),
-)
+}).transform((options): Policy => asRecord(options))

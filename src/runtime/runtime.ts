@@ -5,9 +5,8 @@ import type { Budget, RunView } from '../observation/session-state.ts'
 import { type Unsettled, unsettledIn, withReports } from '../observation/unsettled.ts'
 import { rowOrder, runesOf, subjectOf } from '../runelog/models.ts'
 import type { Payload } from '../runes/kinds.ts'
-import type { GraphState } from '../wire/contract.ts'
 import { killAgent, type Spawn, spawnAgent } from './commands/agents.ts'
-import { allowAgain, type Replied, type Reply, type Resumed, reply, resume } from './commands/reply.ts'
+import { allowAgain, type Reply, reply, resume } from './commands/reply.ts'
 import {
   archive,
   close,
@@ -177,10 +176,8 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       return submitted
     },
     workOn,
-    reply: (interaction_id: string, given: RecordOf<Reply>): Promise<RecordOf<Replied>> =>
-      reply(engine, interaction_id, given),
-    resume: (execution_id: string, given: RecordOf<Reply>): Promise<RecordOf<Resumed>> =>
-      resume(engine, execution_id, given),
+    reply: (interaction_id: string, given: RecordOf<Reply>) => reply(engine, interaction_id, given),
+    resume: (execution_id: string, given: RecordOf<Reply>) => resume(engine, execution_id, given),
     allowAgain: (execution_id: string, allowed_by = 'human') => allowAgain(engine, execution_id, allowed_by),
     cancel: (run_id: string, reason = 'cancelled by request') => stopRun(run_id, 'cancel', reason),
     interrupt: (run_id: string, reason = 'interrupted by request') => stopRun(run_id, 'interrupt', reason),
@@ -201,8 +198,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     archiveSession: (session_id: string) => archive(engine, session_id),
     sessions: (query: SessionQuery = {}) => listSessions(runelog, query),
 
-    spawnAgent: (session_id: string, agent: string, how?: RecordOf<Spawn>) =>
-      spawnAgent(engine, session_id, agent, how),
+    spawnAgent: (session_id: string, name: string, how?: RecordOf<Spawn>) => spawnAgent(engine, session_id, name, how),
     async killAgent(agent_id: string, how?: { reason?: string; force?: boolean }): Promise<void> {
       await killAgent(engine, await sessionOf('agent', agent_id), agent_id, how)
     },
@@ -236,7 +232,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       const recorded = calls.get(opened.call_id ?? '')?.evidence ?? []
       return { ...opened.payload, evidence: withReports(opened.payload, recorded) }
     },
-    graphState: (session_id: string, of?: RecordOf<GraphOf>): Promise<GraphState> => readGraph(runelog, session_id, of),
+    graphState: (session_id: string, of?: RecordOf<GraphOf>) => readGraph(runelog, session_id, of),
     listen(listener: (delta: EphemeralDelta) => void): () => void {
       if (typeof listener !== 'function') {
         const problem = 'It is not a function.'

@@ -27,20 +27,26 @@ export function readThrown(thrown: unknown, clean = asItIs): Thrown {
   return { message: messageOf(thrown, clean, longest), kind: kind ?? 'thrown' }
 }
 
-/** A listener is the caller's own code: what it throws, or rejects with, becomes a warning and reaches no one else. */
+/** A listener is the caller's own code: only `onError` gets what it throws or rejects with. */
+export function guarded<A extends unknown[]>(
+  listener: (...args: A) => unknown,
+  onError: (thrown: unknown) => void,
+): (...args: A) => void {
+  return (...args) => {
+    try {
+      Promise.resolve(listener(...args)).catch(onError)
+    } catch (thrown) {
+      onError(thrown)
+    }
+  }
+}
+
+/** As `guarded`, with a warning for each error. */
 export function harmless<A extends unknown[]>(
   listener: (...args: A) => unknown,
   warn: (message: string, details: object) => void,
 ): (...args: A) => void {
-  const tell = (thrown: unknown) => warn('a listener failed', { error: readThrown(thrown).message })
-  return (...args) => {
-    try {
-      const done = listener(...args)
-      if (done instanceof Promise) done.catch(tell)
-    } catch (thrown) {
-      tell(thrown)
-    }
-  }
+  return guarded(listener, (thrown) => warn('a listener failed', { error: readThrown(thrown).message }))
 }
 
 /** All that an error tells about an action whose outcome is unknown: message, code, causes, and the answer of the other side. */
@@ -63,21 +69,17 @@ export function evidenceOf(source: Evidence['source'], thrown: unknown, clean: C
 
 /** Whether what was thrown carries this mark. */
 export function isMarked(thrown: unknown, mark: string, as: unknown = true): boolean {
-  try {
-    return Object(thrown)[mark] === as
-  } catch {
-    return false
-  }
+  return read(() => Object(thrown)[mark] === as) ?? false
 }
 
 /** Whether it is what a signal fired with, what platforms throw when one fires, or was caused by that. */
 export function isAbort(thrown: unknown, reason: unknown): boolean {
-  const found = read(() => {
+  const isFound = () => {
     for (let each = thrown, deep = 0; each instanceof Error && deep < 8; each = each.cause, deep++)
       if (each === reason || each.name === 'AbortError' || isMarked(each, 'code', 'ABORT_ERR')) return true
     return false
-  })
-  return found ?? false
+  }
+  return read(isFound) ?? false
 }
 
 /** Where an error was thrown, for those who look for the bug. What has no stack is told by its message. */
@@ -218,15 +220,7 @@ export function sayValue(value: unknown, clean: Clean = asItIs): string {
     const shown = beginning(value, clean, quoted)
     return JSON.stringify(value.length > quoted ? `${shown}…` : shown)
   }
-  if (typeof value === 'object' && value !== null) return isList(value) ? 'a list' : 'an object'
+  if (typeof value === 'object' && value !== null) return read(() => Array.isArray(value)) ? 'a list' : 'an object'
   if (typeof value === 'bigint' || typeof value === 'symbol' || typeof value === 'function') return `a ${typeof value}`
   return String(value)
-}
-
-function isList(value: object): boolean {
-  try {
-    return Array.isArray(value)
-  } catch {
-    return false
-  }
 }

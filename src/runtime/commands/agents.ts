@@ -6,7 +6,7 @@ import type { Engine } from '../engine.ts'
 import type { BudgetOptions, RecordOf } from '../options.ts'
 import { failOrphans } from '../recovery/recover.ts'
 import { cancelNow } from './session.ts'
-import { prepareAgent, refuseOver, spawn } from './submit.ts'
+import { prepareAgent, refuseEnded, refuseOver, spawn } from './submit.ts'
 
 /** Options of a spawned agent. */
 export interface Spawn {
@@ -87,8 +87,7 @@ function familyOf(state: SessionState, agent_id: string): readonly string[] {
   return [agent_id, ...own.flatMap((agent) => familyOf(state, agent.agent_id))]
 }
 
-function refuseAbsent({ agents, subjects }: SessionState, agent_id: string) {
-  if (!agents.has(agent_id)) throw faults.not_found({ what: 'agent', id: agent_id })
-  const at = subjects.get(agent_id)?.state
-  if (at !== 'idle' && at !== 'running_turn') throw faults.agent_over({ agent_id, state: at ?? 'unknown' })
+function refuseAbsent(state: SessionState, agent_id: string) {
+  if (!state.agents.has(agent_id)) throw faults.not_found({ what: 'agent', id: agent_id })
+  refuseEnded(state, agent_id)
 }

@@ -1,8 +1,8 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Fault } from '../../faults/fault.ts'
-import { whyRefused } from '../../kernel/transition.ts'
+import { refusalOf, suppose } from '../../kernel/transition.ts'
 import { contractMachine } from '../../machines/contract.ts'
-import { contractHistories, snapshot } from '../../observation/contract.ts'
+import { type ContractHistory, contractHistories, snapshot } from '../../observation/contract.ts'
 import { positionOf } from '../../observation/graph-state.ts'
 import type { CallView, InteractionView, SessionState } from '../../observation/session-state.ts'
 import { runesOf } from '../../runelog/models.ts'
@@ -48,23 +48,21 @@ function isAwaited({ opened }: InteractionView, { contract, action_type }: CallV
 }
 
 /** The fault for a reply to a contract that does not wait. */
-export function notWaiting({ execution_id, current_status, is_terminal }: ExecutionSnapshot): Fault {
-  return faults.transition_refused({
-    machine: 'contract',
-    id: execution_id,
-    from: current_status,
-    on: 'resume',
-    refusal: is_terminal ? 'terminal' : 'undeclared',
-    legal: [...new Set(contractMachine.transitions.flatMap((t) => (t.from === current_status ? [t.on] : [])))],
-    why: whyRefused(contractMachine, current_status, 'resume'),
-  })
+export function notWaiting({ execution_id, current_status }: ExecutionSnapshot): Fault {
+  const decision = suppose(contractMachine, current_status, 'resume')
+  return faults.transition_refused(refusalOf(contractMachine, execution_id, decision, []))
+}
+
+/** The moves of one contract. Refused if there is none. */
+export async function historyOf({ runelog }: Engine, execution_id: string): Promise<ContractHistory> {
+  const history = contractHistories(await runesOf(runelog, execution_id)).get(execution_id)
+  if (history === undefined) throw faults.not_found({ what: 'contract', id: execution_id })
+  return history
 }
 
 /** The snapshot of one contract. Refused if there is none. */
 export async function look(engine: Engine, execution_id: string): Promise<ExecutionSnapshot> {
-  const history = contractHistories(await runesOf(engine.runelog, execution_id)).get(execution_id)
-  if (history === undefined) throw faults.not_found({ what: 'contract', id: execution_id })
-  return snapshot(history, engine.clock.now())
+  return snapshot(await historyOf(engine, execution_id), engine.clock.now())
 }
 
 /** What has to wait, by the questions that the run asked: those that are still open expect a contract that waits. */

@@ -5,7 +5,7 @@ import { isoTime } from '../../kernel/instant.ts'
 import { boundedJson, canonicalJson, type Json, jsonLimits, type Problem } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
-import { contractHistories, statusOf } from '../../observation/contract.ts'
+import { statusOf } from '../../observation/contract.ts'
 import type { CallView, InteractionView, SessionState } from '../../observation/session-state.ts'
 import { runesOf, subjectOf } from '../../runelog/models.ts'
 import { jsonObject, jsonValue, type Payload } from '../../runes/kinds.ts'
@@ -22,7 +22,7 @@ import { obstacleToDidNot, sayObstacle, settlementIn } from '../run/closing.ts'
 import { shapeProblems } from '../shape-problems.ts'
 import { readThrown } from '../thrown.ts'
 import { saltedKey } from '../tools/policy.ts'
-import { type Alignment, align, look, notWaiting } from './alignment.ts'
+import { type Alignment, align, historyOf, look, notWaiting } from './alignment.ts'
 
 /** What goes with every reply. */
 export interface ReplyOptions {
@@ -259,8 +259,7 @@ export async function resume(engine: Engine, execution_id: string, given: Record
 /** Lets an irreversible action that was done be done once more: the next call for it gets a key of its own. */
 export async function allowAgain(engine: Engine, execution_id: string, allowed_by: string): Promise<void> {
   const { session_id } = await subjectOf(engine.runelog, 'contract', execution_id)
-  const history = contractHistories(await runesOf(engine.runelog, execution_id)).get(execution_id)
-  if (history === undefined) throw faults.not_found({ what: 'contract', id: execution_id })
+  const history = await historyOf(engine, execution_id)
   const status = statusOf(history)
   const { idempotency_key, irreversible } = history[0].payload
   if (!irreversible || idempotency_key === null || status !== 'completed')

@@ -1,7 +1,7 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
-import { whyRefused } from '../../kernel/transition.ts'
+import { refusalOf, suppose } from '../../kernel/transition.ts'
 import { runMachine } from '../../machines/run.ts'
 import { createGraph, type GraphOf } from '../../observation/graph-state.ts'
 import type { Budget, RunView, SessionState } from '../../observation/session-state.ts'
@@ -56,9 +56,8 @@ export async function steer(
     const run = runOf(batch.state, run_id)
     const { status } = run
     if (isTerminal(runMachine, status)) {
-      const why = whyRefused(runMachine, status, 'request')
-      const refused = { machine: 'run', id: run_id, from: status, on: 'steer', legal: [], why }
-      throw faults.transition_refused({ ...refused, refusal: 'terminal' })
+      const refused = refusalOf(runMachine, run_id, suppose(runMachine, status, 'request'), [])
+      throw faults.transition_refused({ ...refused, on: 'steer' })
     }
     batch.on(subject.run(run), 'human').move('request', { request: 'steer', reason: 'steered', input })
     return { run_id, status, accepted: true }

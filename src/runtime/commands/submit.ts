@@ -1,7 +1,7 @@
 import { accepted, faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { hashedId } from '../../kernel/digest.ts'
-import { canonicalJson, type Json } from '../../kernel/json.ts'
+import { asJson, canonicalJson, type Json } from '../../kernel/json.ts'
 import { newSessionState } from '../../observation/fold-session.ts'
 import type { AllowedTool } from '../../observation/goal-state.ts'
 import type { Budget, SessionState } from '../../observation/session-state.ts'
@@ -10,7 +10,7 @@ import type { Runelog } from '../../runelog/port.ts'
 import type { Actor, Visibility } from '../../runes/rune.ts'
 import { type Batch, createBatch, type RunIds, subject } from '../batch.ts'
 import { attempt } from '../decide-and-append.ts'
-import type { Engine } from '../engine.ts'
+import { agentNamed, type Engine } from '../engine.ts'
 import type { BudgetOptions, RecordOf } from '../options.ts'
 import { readThrown, stacksOf } from '../thrown.ts'
 
@@ -55,13 +55,12 @@ export type CreatedSession = Pick<Submitted, 'sessionId' | 'isRepeated'>
 
 /** Queues a run. The first message of a session activates it. */
 export async function submit(engine: Engine, given: RecordOf<Submission>): Promise<RecordOf<Submitted>> {
-  const what = 'A submission'
   const { agent, session_id } = given
-  if (!engine.agents.has(agent)) throw faults.not_found({ what: 'agent', id: agent, known: [...engine.agents.keys()] })
+  agentNamed(engine, agent)
   if (session_id !== undefined && given.session_budget !== undefined) throw faults.budget_given_late({ session_id })
   if (session_id === undefined && given.agent_id !== undefined)
     throw faults.not_found({ what: 'agent', id: given.agent_id })
-  const submission = { ...given, input: await cleanInput(engine, what, given.input) }
+  const submission = { ...given, input: await cleanInput(engine, 'A submission', given.input) }
   const run_id = nameOf(engine, 'run', submission)
   const before = await repeatedRun(engine, run_id, submission)
   if (before !== undefined) return before
@@ -126,24 +125,19 @@ async function repeatedRun(
     run !== undefined &&
     (given.session_id === undefined || given.session_id === session_id) &&
     (given.agent_id === undefined || given.agent_id === run.agent_id) &&
-    isSame({ ...run, interactive_require_user_reply: run.strict }, given)
+    textOf({ ...run, interactive_require_user_reply: run.strict }) === textOf(given)
   if (!is_same) throw faults.key_reused({ idempotency_key, what: run_id })
   return { session_id, run_id, is_repeated: true }
 }
 
-function isSame(
-  recorded: Omit<RecordOf<Submission>, 'budget'> & { budget?: Budget | null },
-  given: RecordOf<Submission>,
-) {
-  const said = ({
-    agent,
-    input,
-    mode = 'interactive',
-    interactive_require_user_reply = true,
-    budget,
-  }: typeof recorded) =>
-    canonicalJson({ agent, input, mode, interactive_require_user_reply, budget: (budget ?? null) as Json })
-  return said(recorded) === said(given)
+type Given = Omit<RecordOf<Submission>, 'budget'> & { readonly budget?: Budget | null }
+
+const textOf = (given: Given) => canonicalJson(asJson(recordedOf(given)))
+
+/** What is recorded of a submission, with its defaults. */
+function recordedOf(given: Given) {
+  const { agent, input, mode = 'interactive', interactive_require_user_reply = true, budget = null } = given
+  return { agent, input, mode, interactive_require_user_reply, budget }
 }
 
 /** Refuses work for a session that has ended. */
@@ -167,8 +161,8 @@ export async function createSession(
 ): Promise<RecordOf<CreatedSession>> {
   const session_id = nameOf(engine, 'ses', message)
   const config = {
-    ...(session_budget === undefined ? {} : { budget: session_budget as Record<string, number> }),
-    ...(title === undefined ? {} : { title }),
+    ...(session_budget !== undefined && { budget: session_budget as Record<string, number> }),
+    ...(title !== undefined && { title }),
   }
   if (await isThere(engine, session_id, { agent, config }, message.idempotency_key))
     return { session_id, is_repeated: true }
@@ -179,7 +173,7 @@ export async function createSession(
   batch.on(subject.session(session_id), 'graph_runner').open({ conversation_id: session_id, config })
   const agent_id = spawn(engine, batch, { name: agent, parent_id: null })
   if (run_id !== null) {
-    batch.on(subject.session(session_id), 'graph_runner').move('first_message', { root_agent_id: agent_id })
+    activate(batch, state, agent_id)
     openRun(batch, { run_id, agent_id }, { agent, input: null, ...message })
   }
   const opened = await engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
@@ -216,19 +210,25 @@ function activate(batch: Batch, state: SessionState, agent_id: string) {
 /** The agent that was named, or one of that name that is not over and does not work for a task or a goal. */
 function agentFor(state: SessionState, { agent: name, agent_id: named }: RecordOf<Submission>): string | undefined {
   if (named !== undefined) {
-    const at = state.subjects.get(named)?.state
     if (state.agents.get(named)?.agent !== name)
       throw faults.not_found({ what: `agent ${name} with the id`, id: named })
-    if (at !== 'idle' && at !== 'running_turn') throw faults.agent_over({ agent_id: named, state: at ?? 'unknown' })
+    refuseEnded(state, named)
     return named
   }
   const goals = new Set([...state.goals.values()].map((goal) => goal.agent_id))
   for (const { agent, agent_id, parent_id, parent_call_id } of state.openAgents.values()) {
-    const at = state.subjects.get(agent_id)?.state
     const isTaken = parent_call_id !== null || goals.has(agent_id) || goals.has(parent_id ?? '')
-    if (agent === name && !isTaken && (at === 'idle' || at === 'running_turn')) return agent_id
+    if (agent === name && !isTaken && takesWork(state.subjects.get(agent_id)?.state)) return agent_id
   }
   return undefined
+}
+
+const takesWork = (agent: string | undefined) => agent === 'idle' || agent === 'running_turn'
+
+/** Refuses work for an agent that has ended or is not set up. */
+export function refuseEnded({ subjects }: SessionState, agent_id: string) {
+  const state = subjects.get(agent_id)?.state
+  if (!takesWork(state)) throw faults.agent_over({ agent_id, state: state ?? 'unknown' })
 }
 
 /** The same for two messages that come at once, so that both of them cannot spawn the agent they miss. */
@@ -255,11 +255,10 @@ export function openRun(
   submission: RecordOf<Submission>,
   { actor = 'human', parent = null, allowed_tools = null, visibility = 'public', ...concerns }: Behalf = {},
 ) {
-  const { agent, input, mode = 'interactive', interactive_require_user_reply = true, budget = null } = submission
   const bound = allowed_tools === null ? {} : { allowed_tools: [...allowed_tools] }
   const above =
     parent === null ? { parent_call_id: null } : { parent_call_id: parent.call_id, parent_run_id: parent.run_id }
-  const payload = { agent, input, mode, interactive_require_user_reply, budget, ...above, ...bound }
+  const payload = { ...recordedOf(submission), ...above, ...bound }
   const run = { ...subject.run({ run_id, agent_id }), about: { run_id, agent_id, ...concerns } }
   batch.on(run, actor).open(payload, visibility)
 }
@@ -291,8 +290,7 @@ interface Spawning {
 
 /** Sets up an agent of this name as far as that happens outside the log. Says what is wrong, if something is. */
 export async function prepareAgent(engine: Engine, name: string): Promise<string | undefined> {
-  const definition = engine.agents.get(name)
-  if (definition === undefined) throw faults.not_found({ what: 'agent', id: name, known: [...engine.agents.keys()] })
+  const definition = agentNamed(engine, name)
   try {
     await definition.prepare?.()
     return undefined
@@ -305,19 +303,10 @@ export async function prepareAgent(engine: Engine, name: string): Promise<string
 /** Writes that an agent joins the session: ready for work, or over before it began. */
 export function spawn(engine: Engine, batch: Batch, spawning: Spawning): string {
   const { name, parent_id, budget, problem, agent_id = engine.ids.next('agt') } = spawning
-  const definition = engine.agents.get(name)
-  if (definition === undefined) throw faults.not_found({ what: 'agent', id: name, known: [...engine.agents.keys()] })
-  const payload = {
-    agent_id,
-    agent: name,
-    role: definition.role,
-    model: definition.model.id,
-    parent_id,
-    tools: [...definition.registry.names],
-    budget: budget ?? definition.budget ?? null,
-  }
+  const { role, model, registry, budget: usual } = agentNamed(engine, name)
   const handle = batch.on(subject.agent(agent_id), 'graph_runner')
-  handle.open(payload)
+  const made = { agent_id, agent: name, role, model: model.id, parent_id, tools: [...registry.names] }
+  handle.open({ ...made, budget: budget ?? usual ?? null })
   if (problem === undefined) handle.move('init_complete', { agent_id })
   else handle.move('init_error', { agent_id, error: problem })
   return agent_id

@@ -45,15 +45,15 @@ const precision_ms = 1_000
 export const summaries: ReadModel<Summary> = {
   name: 'summaries',
   version: 4,
-  keys: (rune) => (isTold(rune) ? [rune.session_id] : []),
+  keys: (rune) => (isSummed(rune) ? [rune.session_id] : []),
   fold(row, rune, key) {
     const before = row?.value ?? blank(rune)
     const seen = visible(rune)
-    const summed = seen === undefined ? before : told(before, seen)
-    const after = { ...summed, updated_at: rune.at, event_id: rune.event_id }
+    const after = seen === undefined ? before : summed(before, seen)
+    const value = { ...after, updated_at: rune.at, event_id: rune.event_id }
     // A session at work moves many times a second; its place in the list need not.
     const sort = row?.sort != null && rune.at - row.sort < precision_ms ? row.sort : rune.at
-    return { key, tag: statusOf(after) ?? 'none', sort, value: after }
+    return { key, tag: statusOf(value) ?? 'none', sort, value }
   },
 }
 
@@ -64,7 +64,7 @@ export function statusOf({ open_runs, last_run }: Pick<Summary, 'open_runs' | 'l
 }
 
 /** Every rune pays for this question, so it is answered from the kind and the machine alone. */
-function isTold({ machine, kind, from, to }: FoldableRune): boolean {
+function isSummed({ machine, kind, from, to }: FoldableRune): boolean {
   if (machine === 'session' || machine === 'interaction') return true
   const isMove = machine === 'run' || machine === 'goal' || machine === 'coordination'
   if (isMove && from !== to) return true
@@ -100,7 +100,7 @@ function blank({ at, event_id }: FoldableRune): Summary {
   }
 }
 
-function told(before: Summary, rune: FoldableRune): Summary {
+function summed(before: Summary, rune: FoldableRune): Summary {
   switch (rune.kind) {
     case 'run.submitted': {
       const title = before.title ?? titleOf(rune.payload.input)
@@ -186,10 +186,9 @@ export const listings: ReadModel<Listing> = {
   version: 1,
   keys: (rune) => (isListed(rune) ? [rune.session_id, `${rune.session_id}${byAgent}`] : []),
   fold(row, rune, key) {
-    const { state, open_runs, last_run, agent } = row?.value ?? blank(rune)
+    const before = row?.value ?? { state: sessionMachine.initial, open_runs: [], last_run: null, agent: null }
     const seen = visible(rune)
-    const after =
-      seen === undefined ? { state, open_runs, last_run, agent } : listed({ state, open_runs, last_run, agent }, seen)
+    const after = seen === undefined ? before : listed(before, seen)
     const place = { state: after.state, status: statusOf(after) ?? 'none' }
     const tag = key.endsWith(byAgent) ? listingTag({ ...place, agent: after.agent ?? '' }) : listingTag(place)
     return { key, tag, sort: rune.at, value: after }
@@ -218,9 +217,8 @@ function isListed({ machine, from, to }: FoldableRune): boolean {
 
 function listed(before: Listing, rune: FoldableRune): Listing {
   if (rune.machine === 'session') return { ...before, state: rune.to as SessionState }
-  const { open_runs, last_run } = moveOf(before, rune)
   const agent = rune.kind === 'run.submitted' ? rune.payload.agent : before.agent
-  return { state: before.state, open_runs, last_run, agent }
+  return { ...before, ...moveOf(before, rune), agent }
 }
 
 /** What people and agents said in a session, as words. Its rows are listed nowhere: a store has an index of their words. */

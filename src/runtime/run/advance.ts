@@ -1,4 +1,4 @@
-import { canonicalJson, type Json } from '../../kernel/json.ts'
+import { canonicalJson, type Json, type JsonObject } from '../../kernel/json.ts'
 import type { AllowedTool } from '../../observation/goal-state.ts'
 import type { CallView, InteractionView } from '../../observation/session-state.ts'
 import type { Batch } from '../batch.ts'
@@ -131,7 +131,10 @@ const answerErased = 'The answer was redacted before it was used. Ask again.'
 function advancePendingStep({ hold, batch, ask }: Advance, call: CallView) {
   if (call.is_erased) return write.stepDeclined(batch, call, 'What was to be asked was redacted.')
   if (hold.run.mode === 'interactive')
-    return void ask.push(() => write.stepAsked(batch, call, newId(hold), stepQuestion(hold, call)))
+    return void ask.push(() => {
+      const question = stepQuestion(hold, call.action_summary, call.arguments, stepDefaults(call))
+      write.stepAsked(batch, call, newId(hold), question)
+    })
   const defaults = stepDefaults(call)
   if (defaults === undefined)
     write.stepDeclined(batch, call, 'An auto run asks no person, and the defaults are not complete.')
@@ -174,19 +177,15 @@ function approvalQuestion(hold: Hold, call: CallView, prompt: string, digest: st
   return { interaction_kind: 'approval', prompt, request, evidence: [], ...silence(hold, 'cancel'), digest }
 }
 
-function stepQuestion(hold: Hold, call: CallView): write.Question {
-  return {
-    interaction_kind: 'ecs',
-    prompt: call.action_summary,
-    request: call.arguments as Readonly<Record<string, Json>>,
-    evidence: [],
-    ...silence(hold, stepDefaults(call) === undefined ? 'cancel' : 'use_default'),
-    digest: null,
-  }
+/** The question of a step for a person. Without an answer in time, complete defaults are taken. */
+export function stepQuestion(hold: Hold, prompt: string, given: Json, defaults: Json | undefined): write.Question {
+  const request = given as JsonObject
+  const onSilence = silence(hold, defaults === undefined ? 'cancel' : 'use_default')
+  return { interaction_kind: 'ecs', prompt, request, evidence: [], ...onSilence, digest: null }
 }
 
 /** What happens without an answer: a strict run waits for as long as it takes; another one has a deadline. */
-export function silence({ engine, run }: Hold, on_silence: 'cancel' | 'use_default') {
+function silence({ engine, run }: Hold, on_silence: 'cancel' | 'use_default') {
   if (run.strict) return { deadline: null, on_silence: 'wait' as const }
   return { deadline: engine.clock.now() + engine.settings.replyTimeoutMs, on_silence }
 }

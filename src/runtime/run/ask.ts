@@ -3,8 +3,8 @@ import type { CallView } from '../../observation/session-state.ts'
 import { defaultsOf, readEcsRequest } from '../ecs/request.ts'
 import type { EcsRequest } from '../ecs/shapes.ts'
 import type { Asked } from '../tools/tool.ts'
-import { silence } from './advance.ts'
-import { ask, inputWithdrawn, type Question } from './calls.ts'
+import { stepQuestion } from './advance.ts'
+import { ask, inputWithdrawn } from './calls.ts'
 import { batchFor, commit, type Hold } from './hold.ts'
 
 /** The questions of one call at work, put one after the other. When the call ends, the open one is withdrawn. */
@@ -61,7 +61,7 @@ async function askWhileAtWork(hold: Hold, call: CallView, { asked, signal, opene
   signal.throwIfAborted()
 
   const interaction_id = hold.engine.ids.next('int')
-  const question = questionOf(hold, copied.value, read.request)
+  const question = stepQuestion(hold, read.request.title, copied.value, defaultsOf(read.request))
   const batch = batchFor(hold)
   ask(batch, call, interaction_id, question)
   await commit(hold, batch)
@@ -109,15 +109,4 @@ function answered(hold: Hold, interaction_id: string, signal: AbortSignal) {
     unsubscribe()
     signal.removeEventListener('abort', look)
   })
-}
-
-function questionOf(hold: Hold, given: Json, request: EcsRequest): Question {
-  return {
-    interaction_kind: 'ecs',
-    prompt: request.title,
-    request: given as Readonly<Record<string, Json>>,
-    evidence: [],
-    digest: null,
-    ...silence(hold, defaultsOf(request) === undefined ? 'cancel' : 'use_default'),
-  }
 }

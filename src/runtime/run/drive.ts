@@ -13,7 +13,7 @@ import { definitionOf, type Engine } from '../engine.ts'
 import { stackOf } from '../thrown.ts'
 import { afterGrace, leftBehind } from '../tools/carry-out.ts'
 import { cancelHeld, crash, putBack } from './end.ts'
-import { batchFor, callsOf, commit, type Hold, isTaken, isUnderWay, stopEverything, turnOf } from './hold.ts'
+import { batchFor, callsOf, commit, type Hold, isTaken, isUnderWay, openTurn, stopEverything, turnOf } from './hold.ts'
 import { reason } from './reason.ts'
 import { recordOutcomes, work } from './round.ts'
 
@@ -158,12 +158,8 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
   const epoch = run.epoch + 1
   const payload = { epoch, worker: engine.settings.worker, attempt: run.attempt + 1 }
   batch.on(subject.run(run), 'graph_runner').move('turn.started', payload)
-  if (run.turn_id === null) {
-    const turn_id = engine.ids.next('turn')
-    // What it was asked stands in the dialogue already if it has had a turn before.
-    const input = run.has_begun ? (run.steers[0] ?? null) : run.input
-    batch.on(subject.turn(run, turn_id), 'graph_runner').move('start_turn', { turn_id, agent_id, input })
-  }
+  // The dialogue has the input already if the run has had a turn before.
+  if (run.turn_id === null) openTurn(engine, batch, run, run.has_begun ? (run.steers[0] ?? null) : run.input)
   // The agent, the session and the runs above are in the guards: if one of them moves first, this is decided again.
   for (const id of [agent_id, state.session_id, ...ancestorsOf(state, run).map((above) => above.run_id)])
     batch.restOn(id)

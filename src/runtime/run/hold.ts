@@ -1,4 +1,5 @@
 import { accepted } from '../../faults/catalogue.ts'
+import type { Json } from '../../kernel/json.ts'
 import type { AgentView, CallView, RunView, SessionState, TurnView } from '../../observation/session-state.ts'
 import type { Evidence } from '../../runes/kinds.ts'
 import type { Rune } from '../../runes/rune.ts'
@@ -54,6 +55,12 @@ export function callsOf(hold: Hold): CallView[] {
 /** The turn of the run, as a subject to move. */
 export function heldTurn(hold: Hold): Subject<'turn'> {
   return subject.turn(hold.run, turnOf(hold).turn_id)
+}
+
+/** Opens a turn of a run. Without an input, the model goes on with the dialogue as it is. */
+export function openTurn({ ids }: Engine, batch: Batch, run: RunView, input: Json) {
+  const turn_id = ids.next('turn')
+  batch.on(subject.turn(run, turn_id), 'graph_runner').move('start_turn', { turn_id, agent_id: run.agent_id, input })
 }
 
 /** Begins the next append of the run. */

@@ -26,7 +26,7 @@ import {
   suspend,
   watchBudgets,
 } from './end.ts'
-import { batchFor, commit, type Hold, heldTurn, turnOf } from './hold.ts'
+import { batchFor, commit, type Hold, heldTurn, openTurn, turnOf } from './hold.ts'
 import { isStep, receive } from './receive.ts'
 
 /** Lets the model answer once, and records what it said. */
@@ -56,13 +56,7 @@ async function hear(hold: Hold): Promise<{ said: Answer; spent: Exhausted | unde
   const { model, price, instructions } = definition
   const { redact } = engine.redactor
   const { messages } = agent.dialogue
-  const request = buildRequest({
-    instructions,
-    messages,
-    tools: toolsFor(hold),
-    memories: agent.facts,
-    model: model.id,
-  })
+  const request = buildRequest(model.id, { instructions, messages, tools: toolsFor(hold), memories: agent.facts })
   hold.interruption = new AbortController()
   // A worker that slept past its lease has the session as it was before: others may have changed or erased what it would show.
   if (run.cancel !== null || run.steers.length > 0 || hold.isLeaving || !hold.lease.isValid()) hold.interruption.abort()
@@ -181,7 +175,7 @@ async function steer(hold: Hold, cut: Cut): Promise<'on' | 'over'> {
   const { partial, usage } = cut
   const payload = { reason: 'steered', partial_output: partial, ...(usage !== undefined && { usage }) }
   batch.on(heldTurn(hold), 'reasoning').move('steer', payload)
-  openTurn(hold, batch, hold.run.steers[0] ?? null)
+  openTurn(hold.engine, batch, hold.run, hold.run.steers[0] ?? null)
   batch.restOn(hold.state.session_id)
   await commit(hold, batch)
   return 'on'
@@ -199,7 +193,7 @@ async function broken(hold: Hold, error: StreamError, cut: Cut): Promise<'on' | 
   const batch = batchFor(hold)
   const again = delay === undefined ? { retryable: false } : { retryable: true, retry_in_ms: delay }
   endTurn(hold, batch, { error_type, message, ...again }, cut)
-  if (goesOn) openTurn(hold, batch, null)
+  if (goesOn) openTurn(engine, batch, run, null)
   else if (delay !== undefined) putBack(hold, batch, 'the session takes no new turn')
   else {
     const payload = { error_code: error_type.toUpperCase(), message }
@@ -211,12 +205,6 @@ async function broken(hold: Hold, error: StreamError, cut: Cut): Promise<'on' | 
   if (!goesOn) return 'over'
   await wait(engine.timers, delay, hold.interruption.signal, hold.lease.signal)
   return 'on'
-}
-
-function openTurn({ engine, run }: Hold, batch: Batch, input: Hold['run']['input']) {
-  const turn_id = engine.ids.next('turn')
-  const payload = { turn_id, agent_id: run.agent_id, input }
-  batch.on(subject.turn(run, turn_id), 'graph_runner').move('start_turn', payload)
 }
 
 /** Text goes out at once, without an id; it becomes durable in larger pieces, before what follows from it. */

@@ -61,14 +61,7 @@ export function approvalDigest(
   what: { tool: string; definition_sha256: string; arguments: Json; policy: Policy },
   sha256: Sha256,
 ): string {
-  return sha256(
-    canonicalJson({
-      tool: what.tool,
-      definition_sha256: what.definition_sha256,
-      arguments: what.arguments,
-      policy: what.policy,
-    }),
-  )
+  return sha256(canonicalJson(what))
 }
 
 /** `payments.refund` is the method `refund` of the service `payments`; a name without a dot has no service. */

@@ -1,18 +1,16 @@
 import { boundedJson, type Json, jsonLimits } from '../../kernel/json.ts'
 import { piecesOf } from '../../kernel/printable.ts'
+import type { Payload } from '../../runes/kinds.ts'
 import type { Model, ModelEvent, ModelRequest } from '../model.ts'
 import type { Clock, Timers } from '../ports.ts'
 import { asItIs, beginning, type Clean, isMarked, readThrown, sayValue } from '../thrown.ts'
 
-interface Usage {
-  readonly input_tokens: number
-  readonly output_tokens: number
-  readonly cost_usd?: number
-}
+type Usage = Payload<'turn.completed'>['usage']
+type EventOf<T extends ModelEvent['type']> = Omit<Extract<ModelEvent, { type: T }>, 'type'>
 
 /** A model's whole answer. */
 export type Answer =
-  | { readonly kind: 'final'; readonly text: string; readonly usage: Usage; readonly finish: Finish }
+  | { readonly kind: 'final'; readonly text: string; readonly usage: Usage; readonly finish: EventOf<'done'>['finish'] }
   | {
       readonly kind: 'calls'
       readonly text: string
@@ -24,36 +22,27 @@ export type Answer =
   | { readonly kind: 'aborted'; readonly partial: string; readonly usage: Usage }
 
 /** A stream that failed. */
-export interface StreamError {
+export interface StreamError extends EventOf<'error'> {
   readonly kind: 'error'
-  readonly error_type: string
-  readonly message: string
-  readonly retryable: boolean
-  readonly retry_after_ms?: number
   readonly partial: string
   readonly usage: Usage
 }
 
 /** A call as the model wrote it. */
-export interface WrittenCall {
-  readonly name: string
-  readonly arguments: string | Json
-}
+export type WrittenCall = EventOf<'tool_call'>
 
 /** A mood that the model reported. */
-export type Emotion = Omit<Extract<ModelEvent, { type: 'emotion' }>, 'type'>
-
-type Finish = Extract<ModelEvent, { type: 'done' }>['finish']
+export type Emotion = EventOf<'emotion'>
 
 interface Options {
-  /** Interrupts, steers, the end of a lease. That we stopped is known from here, never from an error. */
+  /** Fires on interrupts, steers and the end of the lease. Only the signal tells that we stopped, never an error. */
   readonly signal: AbortSignal
   readonly onDelta: (channel: 'text' | 'reasoning', text: string) => void
   readonly onEmotion?: (emotion: Emotion) => void
   readonly onThrown?: (thrown: unknown) => void
-  /** With these, a stream that says nothing for `silence_ms` is given up; a dead connection would hold the run forever. */
+  /** With these, a stream without an event for `silence_ms` is given up: a dead connection would hold the run forever. */
   readonly timers?: Timers
-  /** Takes secrets out of what an error says, before that is cut. */
+  /** Takes secrets out of the text of an error, before it is cut. */
   readonly clean?: Clean
   readonly clock: Clock
   readonly silence_ms?: number
@@ -64,7 +53,7 @@ type Step =
   | { readonly end: 'stopped' | 'silent' | 'truncated' }
   | { readonly thrown: unknown }
 
-/** Lets a model answer once and says how that ended. Never throws: a model that does not stop is left behind. */
+/** Lets a model answer once and returns how that ended. Never throws: a model that does not stop is left behind. */
 export async function answer(model: Model, request: ModelRequest, options: Options): Promise<Answer> {
   const { signal, onDelta, clean = asItIs } = options
   let text = ''
@@ -72,10 +61,10 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
   const calls: WrittenCall[] = []
   let state: { provider_state?: Json } = {}
   let characters = 0
-  let heard = 0
+  let atLastBreath = 0
   let emotions = 0
-  const said = () => text.toWellFormed()
-  // Asking again would cost as much again, and most likely come to the same.
+  const wellFormed = () => text.toWellFormed()
+  // A retry would cost as much again and most likely end the same way.
   const tooMuch = (what: string, limit: number) =>
     broken('answer_too_long', `The answer has more than ${limit} ${what}, which is the limit for one answer.`, false)
   const broken = (error_type: string, message: string, retryable: boolean): StreamError => ({
@@ -83,9 +72,10 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
     error_type: beginning(error_type, clean, streamLimits.name),
     message: beginning(message, clean, longestMessage),
     retryable,
-    partial: said(),
+    partial: wellFormed(),
     usage,
   })
+  const aborted = (): Answer => ({ kind: 'aborted', partial: wellFormed(), usage })
 
   async function delta(channel: 'text' | 'reasoning', piece: string): Promise<Answer | undefined> {
     characters += written(piece)
@@ -95,7 +85,7 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
       onDelta(channel, part)
       if (part.length < perBreath.characters) break
       await breathe()
-      if (signal.aborted) return { kind: 'aborted', partial: said(), usage }
+      if (signal.aborted) return aborted()
     }
     return undefined
   }
@@ -129,29 +119,26 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
         return undefined
       case 'error': {
         const { error_type, message, retryable, retry_after_ms } = event
-        return {
-          ...broken(error_type, message, retryable),
-          ...(retry_after_ms === undefined ? {} : { retry_after_ms }),
-        }
+        return { ...broken(error_type, message, retryable), ...(retry_after_ms !== undefined && { retry_after_ms }) }
       }
       case 'done':
-        // What a filter cut off may be missing half of its calls; none of them is made.
+        // An answer that a filter cut may lack half of its calls, so none of them is made.
         if (calls.length > 0 && event.finish !== 'content_filter')
-          return { kind: 'calls', text: said(), usage, calls, ...state }
-        return { kind: 'final', text: said(), usage, finish: event.finish }
+          return { kind: 'calls', text: wellFormed(), usage, calls, ...state }
+        return { kind: 'final', text: wellFormed(), usage, finish: event.finish }
     }
   }
 
   const stream = open(model, request, options)
   try {
     for (let events = 1; ; events++) {
-      if (events % perBreath.events === 0 || characters - heard >= perBreath.characters) {
-        heard = characters
+      if (events % perBreath.events === 0 || characters - atLastBreath >= perBreath.characters) {
+        atLastBreath = characters
         await breathe()
       }
       if (events > streamLimits.events) return tooMuch('events', streamLimits.events)
       const step = await stream.next()
-      if (signal.aborted) return { kind: 'aborted', partial: said(), usage }
+      if (signal.aborted) return aborted()
       if ('thrown' in step) {
         options.onThrown?.(step.thrown)
         const { message, kind } = readThrown(step.thrown, clean)
@@ -201,12 +188,12 @@ const usualSilenceMs = 5 * 60_000
 function open(model: Model, request: ModelRequest, { signal, timers, clock, silence_ms = usualSilenceMs }: Options) {
   let iterator: AsyncIterator<ModelEvent> | undefined
   let waiter: ((step: Step) => void) | undefined
-  let heardAt = clock.monotonic()
+  let lastEventAt = clock.monotonic()
   let cancelTimer = watch(silence_ms)
 
   function watch(ms: number) {
     return timers?.after(ms, () => {
-      const silent = clock.monotonic() - heardAt
+      const silent = clock.monotonic() - lastEventAt
       if (silent >= silence_ms) waiter?.({ end: 'silent' })
       else cancelTimer = watch(silence_ms - silent)
     })
@@ -219,40 +206,40 @@ function open(model: Model, request: ModelRequest, { signal, timers, clock, sile
       new Promise<Step>((resolve) => {
         if (signal.aborted) return resolve({ end: 'stopped' })
         waiter = resolve
-        const heard = (step: Step) => {
-          heardAt = clock.monotonic()
+        const take = (step: Step) => {
+          lastEventAt = clock.monotonic()
           resolve(step)
         }
         try {
           iterator ??= iteratorOf(model.stream(request, signal))
           Promise.resolve(iterator.next())
-            .then(({ done, value }) => heard(done === true ? { end: 'truncated' } : { event: value }))
-            // Also when it answers with nothing that could be a step of a stream.
-            .catch((thrown) => heard({ thrown }))
+            .then(({ done, value }) => take(done === true ? { end: 'truncated' } : { event: value }))
+            // Also reached if the result is no object.
+            .catch((thrown) => take({ thrown }))
         } catch (thrown) {
-          heard({ thrown })
+          take({ thrown })
         }
       }),
-    /** Tells the model that its stream is not read any more, and does not wait for it to end. */
+    /** Ends the stream without waiting for the model. */
     close() {
       cancelTimer?.()
       signal.removeEventListener('abort', onAbort)
       try {
         Promise.resolve(iterator?.return?.()).catch(() => {})
       } catch {
-        // What goes wrong in a stream that is over changes nothing.
+        // An error of a stream that is over changes nothing.
       }
     },
   }
 }
 
-/** The types say the same; a model in JavaScript does not know them. */
+/** Checks what the types promise, for models in JavaScript. */
 function iteratorOf(stream: AsyncIterable<ModelEvent>): AsyncIterator<ModelEvent> {
   if (typeof Object(stream)[Symbol.asyncIterator] === 'function') return stream[Symbol.asyncIterator]()
   throw new TypeError(`stream() of the model returned ${sayValue(stream)}. It must return an async iterable of events.`)
 }
 
-/** What is wrong with an event, if anything. Checked by hand, since there may be thousands in an answer. */
+/** The problem of an event, if any. Checked by hand, since an answer may have thousands of events. */
 function eventProblem(event: ModelEvent): string | undefined {
   const given: Readonly<Record<string, unknown>> = Object(event)
   switch (given.type) {
@@ -263,7 +250,7 @@ function eventProblem(event: ModelEvent): string | undefined {
       return typeof given.text === 'string' ? undefined : 'A delta has no text.'
     case 'emotion':
       if (!isWord(given.primary) || !isWord(given.category)) return 'An emotion has no name, or a long one.'
-      return isPart(given.confidence) ? undefined : 'An emotion does not say from 0 to 1 how sure it is.'
+      return isUpTo(1, given.confidence) ? undefined : 'An emotion does not say from 0 to 1 how sure it is.'
     case 'tool_call':
       if (typeof given.name !== 'string' || given.name === '') return 'A tool call has no name.'
       if (given.name.length > streamLimits.name)
@@ -279,7 +266,7 @@ function eventProblem(event: ModelEvent): string | undefined {
       if (typeof given.error_type !== 'string' || typeof given.message !== 'string')
         return 'An error does not say what it is.'
       if (typeof given.retryable !== 'boolean') return 'An error does not say whether it can be tried again.'
-      return given.retry_after_ms === undefined || isWait(given.retry_after_ms)
+      return given.retry_after_ms === undefined || isUpTo(Number.MAX_VALUE, given.retry_after_ms)
         ? undefined
         : 'An error asks for a wait that is no time.'
     case 'done':
@@ -291,15 +278,9 @@ function eventProblem(event: ModelEvent): string | undefined {
 
 const finishes: ReadonlySet<unknown> = new Set(['stop', 'tool_calls', 'length', 'content_filter'])
 
-const isCount = (value: unknown) =>
-  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= streamLimits.tokens
-
+const isUpTo = (most: number, value: unknown) => typeof value === 'number' && value >= 0 && value <= most
+const isCount = (value: unknown) => Number.isSafeInteger(value) && isUpTo(streamLimits.tokens, value)
 const isWord = (value: unknown) => typeof value === 'string' && value.length <= streamLimits.name
-
-const isPart = (value: unknown) => Number.isFinite(value) && (value as number) >= 0 && (value as number) <= 1
-
-const isWait = (value: unknown) => Number.isFinite(value) && (value as number) >= 0
-
 const shown = (value: unknown) => (typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : typeof value)
 
 /** How much of one answer is taken from a model. `jsonLimits.arguments` bounds arguments and provider states. */
@@ -309,7 +290,7 @@ export const streamLimits = {
   calls: 128,
   name: 200,
   emotions: 100,
-  /** Every event counts, also one that says nothing. */
+  /** Every event counts, also an empty one. */
   events: 1_000_000,
   tokens: 1_000_000_000,
 } as const

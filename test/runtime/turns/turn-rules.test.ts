@@ -113,11 +113,11 @@ test('turn rules: only the end of a dialogue is looked at', () => {
 test('turn rules: a request hands the dialogue on as it is, and tells an agent with tools what the labels mean', () => {
   const messages = round(['a', {}])
   const tools = [{ name: 'a', description: '', input_schema: {} }]
-  const request = buildRequest({ instructions: 'Be kind.', messages, tools, memories: ['m'], model: 'a' })
+  const request = buildRequest('a', { instructions: 'Be kind.', messages, tools, memories: ['m'] })
   expect(request.messages).toBe(messages)
   expect(request.memories).toEqual(['m'])
   expect(request.instructions).toMatch(/^Be kind\.\n\n.*UNKNOWN.*IRREVERSIBLE/s)
-  expect(buildRequest({ instructions: 'Be kind.', messages, tools: [], memories: [], model: 'a' }).instructions).toBe(
+  expect(buildRequest('a', { instructions: 'Be kind.', messages, tools: [], memories: [] }).instructions).toBe(
     'Be kind.',
   )
 })
