@@ -1,4 +1,4 @@
-/** What JSON can say, and nothing more. */
+/** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
 /** A JSON value that is an object. */
@@ -15,7 +15,7 @@ export interface Problem {
   readonly problem: string
 }
 
-/** So many are told at once. A list of a hundred thousand mistakes helps no one. */
+/** At most so many problems are listed at once. */
 export const mostProblems = 20
 
 /** The JSON pointer of a path. */
@@ -178,10 +178,8 @@ export const jsonLimits = {
 } as const satisfies Readonly<Record<string, JsonLimits>>
 
 /**
- * A copy of a value that came from outside, or the reason why it is refused.
- *
- * Each member is read once, so a getter or a proxy cannot show one value here and another one later. The copy is plain
- * JSON within the limits: it has no cycle, and canonical JSON accepts it. Never throws.
+ * A copy of a value from outside, or the reason why it is refused. Each member is read once, so a getter or a proxy
+ * cannot show one value here and another one later. The copy is plain JSON within the limits. Never throws.
  */
 export function boundedJson(
   given: unknown,

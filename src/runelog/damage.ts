@@ -37,7 +37,7 @@ export async function firstBad(
   return verifier.end()
 }
 
-/** Why something cannot be read. Of a damaged store the damage is told, without the advice to look for more of it. */
+/** Why something cannot be read. For a damaged store: the damage, without the advice to look for more. */
 export function unreadable(error: unknown): string {
   if (!isFault(error, 'store_damaged')) return `it cannot be read (${(error as Error).message.replace(/\.$/, '')}).`
   const { what, problem } = error.details

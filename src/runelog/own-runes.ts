@@ -98,7 +98,7 @@ const ofCall: ReadonlySet<Kind> = new Set<Kind>([
   'interaction.answered',
 ])
 
-/** What an agent is told to do, until it has answered. Afterwards it is a part of the conversation. */
+/** The input of an agent, until it has answered. Afterwards it is a part of the conversation. */
 const ofRun: ReadonlySet<Kind> = new Set<Kind>(['run.submitted', 'run.briefed', 'run.requested', 'turn.started'])
 
 /** What a goal is planned, executed and reviewed by, until it is over. Its runs and calls have rules of their own. */

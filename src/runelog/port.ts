@@ -57,7 +57,7 @@ export interface Runelog extends RunelogReader {
    * while a run of the session is held or can be taken: its worker may have read what is to be erased.
    */
   redact(session_id: string, event_id: number, reason: string, by?: RedactedBy): Promise<void>
-  /** Moves the runes of a closed session to a compressed segment beside the store. Reading goes on as before. */
+  /** Moves the runes of a closed session to a compressed segment next to the store. Reading goes on as before. */
   archive(session_id: string, by?: ArchivedBy): Promise<void>
   /** Drops every read model and folds it again from the runes. Returns how many runes were folded. */
   rebuild(): Promise<number>
@@ -137,7 +137,7 @@ export interface Ports {
 
 /** What a developer may add to a store. */
 export interface RunelogOptions {
-  /** Read models beside the built-in ones. */
+  /** Read models in addition to the built-in ones. */
   readonly models?: readonly ReadModel[]
   /** Takes secrets out of payloads before anything else sees them. */
   readonly redactor?: Redactor

@@ -61,7 +61,7 @@ function room(length: number): Uint16Array {
   return kept
 }
 
-/** Writes the code units without their escapes, and where each of them came from. Returns how many there are. */
+/** Writes the code units without their escapes, and the origin of each. Returns how many there are. */
 function decode(text: string, marks: string, codes: Uint16Array, origins?: Int32Array): number {
   const [isBackslash, isPercent, isAmpersand] = [marks.includes('\\'), marks.includes('%'), marks.includes('&')]
   let length = 0

@@ -163,7 +163,7 @@ export function cleanStream({ safeLength, redact }: Pick<Redactor, 'safeLength' 
   }
 }
 
-/** Long texts that came out clean: they are recorded soon after, and reading them again would hold the event loop. */
+/** Long texts that are known to be clean: they are recorded soon, and to read them again would hold the event loop. */
 function createKnown() {
   const texts = new Set<string>()
   let characters = 0

@@ -132,7 +132,7 @@ export function bare({ event_id, header, payload, salt, hash }: StoredRecord): S
 }
 
 /**
- * A file beside a store that it does not refer to. `draft`: its writer was killed. `copy`: the store has all its
+ * A file in the folder of a store that the store does not refer to. `draft`: its writer was killed. `copy`: the store has all its
  * events. `only_copy`: it has events that the store lacks. `unreadable`: it is damaged or foreign.
  */
 export interface Stray {

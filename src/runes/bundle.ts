@@ -19,7 +19,7 @@ import {
 
 /**
  * A session in a file: a first line that says what it is, one line per record with the stored bytes as they are, and as
- * the last line a signed checkpoint with a signature of the whole. It is verified without the store it came from.
+ * the last line a signed checkpoint with a signature of the whole. It is verified without its store.
  */
 interface BundleHeader {
   readonly format: 'statewright-bundle'

@@ -46,7 +46,7 @@ const evidence = z.strictObject({
   causes: z.array(cause).exactOptional(),
   /** What the other side answered, as far as the error carried it. */
   response: z.strictObject({ status: z.int().exactOptional(), body: z.string().exactOptional() }).exactOptional(),
-  /** The tool came back after it was given up, and this is what it says. `failed` does not tell whether it happened. */
+  /** The report of a tool that returned after it was given up. `failed` leaves open whether it happened. */
   reported: z.enum(['done', 'failed', 'did_not_happen']).exactOptional(),
   /** What a tool that was done returned. If it was long, this is its beginning, and the whole is kept. */
   result: jsonValue.exactOptional(),
@@ -134,7 +134,7 @@ export const kinds = {
     /** A judged plan binds the run: it may use these tools, each with arguments that fit, and nothing else. */
     allowed_tools: z.array(z.strictObject({ name: z.string(), args_schema: jsonObject.optional() })).optional(),
   }),
-  /** What the agent is told beside the input, where that is not for the same eyes, such as what a critic found. */
+  /** More input for the agent, for other readers than the first, such as the findings of a critic. */
   'run.briefed': z.strictObject({ text: z.string() }),
   /**
    * `epoch` fences the run: from this rune on, only appends that carry it commit.
@@ -177,9 +177,8 @@ export const kinds = {
     confidence: z.number().min(0).max(1),
   }),
   /**
-   * `text` is all the model said in this round, so that readers need not gather deltas. `provider_state` is what the model
-   * wants to see again with this answer, such as signatures of its reasoning; only `provider_model`, which sent it, gets
-   * it back.
+   * `text` is the whole text of the model in this round, so that readers need not gather deltas. `provider_state` is what
+   * the model wants back with this answer, such as signatures of its reasoning; only `provider_model` gets it back.
    */
   'turn.tool_calls_received': z.strictObject({
     call_ids: z.array(z.string()),
@@ -189,7 +188,7 @@ export const kinds = {
     provider_state: jsonValue.optional(),
     provider_model: z.string().optional(),
   }),
-  /** `summary` is what was called. What came of it is told by the beginning of its result or of its error. */
+  /** `summary` is what was called, followed by the beginning of its result or of its error. */
   'turn.tools_finished': z.strictObject({
     results: z.array(
       z.strictObject({
@@ -258,16 +257,15 @@ export const kinds = {
     idempotency_key: z.string().nullable(),
     key_scope: z.enum(['session', 'global']),
     timeout_ms: z.int().nullable(),
-    /** What the tool's definition said when it was called. A later definition decides nothing about this call. */
+    /** The flags of the tool when it was called. A later definition decides nothing about this call. */
     read_only: z.boolean().exactOptional(),
     idempotent: z.boolean().exactOptional(),
     definition_sha256: z.string().nullable().exactOptional(),
     ends_turn: z.boolean().exactOptional(),
   }),
   /**
-   * Why the outcome of an action is unknown: what the tool threw and what the other side answered, a timeout, a lost
-   * worker, what a probe said, what the tool reported after it was given up. The person who settles the outcome sees
-   * all of it.
+   * Why the outcome of an action is unknown: what the tool threw and the other side answered, a timeout, a lost worker,
+   * the answer of a probe, a late report of the tool. The person who settles the outcome sees all of it.
    */
   'contract.evidence_added': evidence,
   /** A person wants an irreversible action done once more. The next call for it gets the salted key, once. */

@@ -54,7 +54,7 @@ export function readRedaction(payload: string): Signed | undefined {
 export function isErased(kind: string, schema_version: number, payload: string): boolean {
   const value = parseObject(payload)
   if (value === undefined || !isKind(kind)) return false
-  // What an earlier shape of the kind left cannot be told from here; the signature of the redaction covers it.
+  // The remains of an earlier shape cannot be checked here; the signature of the redaction covers them.
   if (schema_version !== schemaVersion(kind)) return true
   if (payloadProblem(kind, value) !== undefined) return false
   const least = erasedPayload(kind, value)
@@ -85,7 +85,7 @@ const kept: ReadonlySet<string> = new Set([
   ...['holds', 'idempotency_key', 'salted_key', 'tool_name'],
 ])
 
-/** The same within a `config`, where sessions and goals have their limits beside what people wrote. */
+/** The same within a `config`, where sessions and goals have their limits next to texts of people. */
 const keptOfConfig: ReadonlySet<string> = new Set([
   ...['auto', 'budget', 'critic', 'max_blocked_ms', 'max_drafts', 'max_parallel'],
   ...['mode', 'per_agent', 'planner', 'policy', 'question_budget', 'task_budget'],

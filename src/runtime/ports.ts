@@ -12,7 +12,7 @@ export interface Timers {
   after(ms: number, fn: () => void): Cancel
 }
 
-/** What happens, for those who look for a bug. It names tools, models and ids, never what was said or returned. */
+/** A log for those who look for a bug. It has names and ids, never texts, arguments or results. */
 export interface Log {
   /** Something of the developer's failed, with its stack. */
   info(message: string, details: object): void

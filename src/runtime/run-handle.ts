@@ -10,7 +10,7 @@ import { asOptions } from './options.ts'
 import type { Runtime } from './runtime.ts'
 import { ifOver, once } from './session-cache.ts'
 
-/** What can be heard of a run: its runes, in order and exactly once, and text that is not durable yet. */
+/** An event of a run: a rune, in order and exactly once, or text that is not durable yet. */
 export type RunEvent =
   | { readonly type: 'rune'; readonly rune: Rune }
   | { readonly type: 'delta'; readonly delta: EphemeralDelta }
@@ -83,9 +83,9 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
       const head = (await runelog.head(session_id))?.event_id ?? 0
       if (after !== undefined && after > head)
         throw faults.cursor_ahead({ what: 'session', id: session_id, cursor: after, last: head })
-      // What came before the run in its session is not read again.
+      // Events of the session before the run are not read.
       const from = after ?? run.submitted_event_id - 1
-      // Of a run that is over nothing more will come: a reader that has seen its end must not wait for it.
+      // A run that is over has no further events: a reader past its end must not wait.
       const last = isTerminal(runMachine, run.status) ? head : Number.POSITIVE_INFINITY
       if (from >= last) return
       for await (const rune of runelog.follow(session_id, from, leave.signal)) {
@@ -104,7 +104,7 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
         bell = Promise.withResolvers<void>()
         if (pending.length === 0) await Promise.race([bell.promise, following])
         if (pending.length === 0) await following
-        // Of a run that is not public nothing is heard, and yet it ends.
+        // A run that is not public ends without an event.
         if (pending.length === 0) return
       }
     } finally {

@@ -123,7 +123,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
           (error) => {
             if (!isFault(error, 'store_poisoned'))
               return ports.warn('news of a held run could not be read', { error: readThrown(error).message })
-            // Nothing more can be recorded: the worker leaves, and its tools are told to stop.
+            // Nothing more can be recorded: the worker leaves, and its tools are aborted.
             hold.isLeaving = true
             stopEverything(hold)
           },

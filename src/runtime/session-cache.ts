@@ -40,7 +40,7 @@ export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: 
   let erasures = 0
 
   const listeners = new Map<string, Set<() => void>>()
-  const tell = (session_id: string) => {
+  const notify = (session_id: string) => {
     for (const listener of listeners.get(session_id) ?? []) listener()
   }
   // What other processes record is folded in for listeners. All others look when they need it.
@@ -53,7 +53,7 @@ export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: 
       looked.catch(() => {
         states.delete(session_id)
         // There may be no other notice: each listener looks, and meets the error if it is still there.
-        tell(session_id)
+        notify(session_id)
       })
     }
   })
@@ -68,17 +68,17 @@ export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: 
   }
 
   function begin(state: SessionState): Promise<void> {
-    const now = readAndTell(state).finally(() => {
+    const now = readAndNotify(state).finally(() => {
       if (reading.get(state)?.now === now) reading.delete(state)
     })
     reading.set(state, { now })
     return now
   }
 
-  async function readAndTell(state: SessionState) {
+  async function readAndNotify(state: SessionState) {
     const from = state.event_id
     await readOn(state)
-    if (state.event_id !== from) tell(state.session_id)
+    if (state.event_id !== from) notify(state.session_id)
   }
 
   /** The fold includes everything up to `asOf`. A redaction recorded after `asOf` is not applied to it. */
@@ -110,7 +110,7 @@ export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: 
     if (cached === undefined) await readOn(state, head.event_id)
     if (seen !== erasures || outdated.has(state)) return first(session_id)
     keep(state)
-    tell(session_id)
+    notify(session_id)
     return state
   }
 
@@ -200,7 +200,7 @@ export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: 
       else if (kept === undefined && !outdated.has(state)) keep(state)
       for (const rune of runes) {
         if (rune.event_id <= state.event_id) continue
-        // Runes of other writers came in between: read everything from the log, in order.
+        // Other writers recorded runes in between: read all of them from the log, in order.
         if (rune.event_id !== state.event_id + 1) {
           await readOn(state)
           break
@@ -208,7 +208,7 @@ export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: 
         foldSession(state, rune)
       }
       const last = runes.at(-1)
-      tell(state.session_id)
+      notify(state.session_id)
       if (last !== undefined && last.event_id === state.event_id && !outdated.has(state)) saveFold(state, last)
       return runes
     },

@@ -91,7 +91,7 @@ export function leasesOfOneProcess(): Leases {
 /**
  * Tools that were called and have not returned. A call may have been given up long ago, by its timeout, by a cancel or
  * by the loss of its lease: until its tool returns, the tool may act. Every process that works on a store has to see
- * the same, since any of them may be told that the action did not happen.
+ * the same, since a person may report to any of them that the action did not happen.
  */
 export interface AtWork {
   /** Records that a tool is about to be called. False: the lease of the run is over, and it must not be called. */

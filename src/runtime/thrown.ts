@@ -18,7 +18,7 @@ interface Thrown {
   readonly kind: string
 }
 
-/** What can be said about something that was thrown, whatever it is. Never throws itself. */
+/** The message and the kind of anything that was thrown. Never throws itself. */
 export function readThrown(thrown: unknown, clean = asItIs): Thrown {
   const kind = text(() => {
     const { error_kind, code } = Object(thrown)
@@ -49,7 +49,7 @@ export function harmless<A extends unknown[]>(
   return guarded(listener, (thrown) => warn('a listener failed', { error: readThrown(thrown).message }))
 }
 
-/** All that an error tells about an action whose outcome is unknown: message, code, causes, and the answer of the other side. */
+/** The evidence in an error about an action whose outcome is unknown: message, code, causes, response. */
 export function evidenceOf(source: Evidence['source'], thrown: unknown, clean: Clean): Evidence {
   const chain = chainOf(thrown)
   const code = codeOf(thrown, clean)
@@ -82,7 +82,7 @@ export function isAbort(thrown: unknown, reason: unknown): boolean {
   return read(isFound) ?? false
 }
 
-/** Where an error was thrown, for those who look for the bug. What has no stack is told by its message. */
+/** The stack of an error, or its message if it has none. */
 export function stackOf(thrown: unknown, clean = asItIs): string {
   return text(() => Object(thrown).stack, clean, most) ?? messageOf(thrown, clean, longest)
 }

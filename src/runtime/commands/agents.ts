@@ -40,7 +40,7 @@ export async function spawnAgent(
 /**
  * Stops an agent for good, and those that work for it. One that is in a turn is refused, unless by force: then its turn
  * and its runs end in the same append. Their epoch goes up, so a worker that holds one can record nothing more; its tools
- * are told to stop, and an irreversible one under way has an unknown outcome. Without force, its queued runs fail.
+ * are aborted, and an irreversible one under way has an unknown outcome. Without force, its queued runs fail.
  */
 export async function killAgent(
   engine: Engine,

@@ -49,7 +49,7 @@ export interface Replied extends OptionsOf<Pick<Alignment, 'snapshot' | 'is_alig
   readonly isRepeated: boolean
 }
 
-/** An answer reaches exactly the question it was given for; of several, one wins and the others are told who did. */
+/** Answers a question. Of several replies one wins, and the others are refused with its author. */
 export async function reply(
   engine: Engine,
   interaction_id: string,
@@ -235,8 +235,8 @@ export function checkReply(kind: ReplyKind, request: Json, reply: unknown): Chec
 
 /** A caller in the same process may hand over what no record can hold. */
 function recordable(reply: object): Checked {
-  const said = Object.fromEntries(Object.entries(reply).filter(([, value]) => value !== undefined))
-  const read = boundedJson(said, jsonLimits.result)
+  const given = Object.fromEntries(Object.entries(reply).filter(([, value]) => value !== undefined))
+  const read = boundedJson(given, jsonLimits.result)
   return 'value' in read ? { reply: read.value } : { problems: [{ pointer: '', problem: read.problem }] }
 }
 

@@ -18,7 +18,7 @@ import { named, recording } from '../scopes.ts'
 import { once } from '../session-cache.ts'
 import { cleanInput, refuseUnknownAgent } from './submit.ts'
 
-/** What came of a request to stop or steer a run. */
+/** The result of a request to stop or steer a run. */
 export interface Stopped {
   readonly runId: string
   readonly status: string

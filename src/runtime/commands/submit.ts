@@ -146,7 +146,7 @@ export function refuseOver({ session_id, subjects }: SessionState) {
   if (!['created', 'active', 'paused', 'suspended'].includes(state)) throw faults.session_over({ session_id, state })
 }
 
-/** A run that is submitted now would stay in the queue until a person acts. That is said at once, not recorded. */
+/** Refuses a run that would stay queued until a person acts. */
 export function refuseStopped(state: SessionState) {
   refuseOver(state)
   const { session_id, suspension } = state

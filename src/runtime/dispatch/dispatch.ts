@@ -99,7 +99,7 @@ export function dispatchShared(ports: Omit<DispatchPorts, 'clock' | 'timers'>, m
       })
 
   async function run(session_id: string, run_id: string): Promise<'seen' | 'elsewhere'> {
-    // The queue may bring one more while it is told to bring none.
+    // The queue may deliver one more run while it is being stopped.
     if (ending.signal.aborted) return 'elsewhere'
     try {
       await dispatcher.wake(session_id, run_id)

@@ -52,7 +52,7 @@ export function jobsFor(runes: readonly Rune[]): Jobs {
       case 'coordination.received':
         jobs.set(session_id, sessionJob(session_id))
         break
-      // Who waits for a run of an agent that is over has to be told.
+      // Runs of a terminated agent fail, and callers that wait for them must learn that.
       case 'plan.goal_received':
       case 'agent.terminated':
       case 'session.resumed':

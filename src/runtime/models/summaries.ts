@@ -14,7 +14,7 @@ export type Summary = {
   readonly state: SessionState
   readonly since: number
   readonly created_at: number
-  /** When something in it last moved, was said or asked for, or was redacted. What a call does in between does not count. */
+  /** When a subject last moved, a model answered, a person asked, or content was redacted. Progress does not count. */
   readonly updated_at: number
   readonly event_id: number
   readonly open_runs: readonly RunAt[]
@@ -221,7 +221,7 @@ function listed(before: Listing, rune: FoldableRune): Listing {
   return { ...before, ...moveOf(before, rune), agent }
 }
 
-/** What people and agents said in a session, as words. Its rows are listed nowhere: a store has an index of their words. */
+/** The texts of people and agents in a session, as words. Its rows are not listed: a store indexes their words. */
 export const search: ReadModel<string> = {
   name: searchModel,
   version: 1,

@@ -175,7 +175,7 @@ export function takeUp({ autonomy, warn }: Engine, session_id: string) {
   })
 }
 
-/** A cancel that came when the run was about to wait, or to be let go of: no worker holds it, so it is stopped here. */
+/** Stops a run that was cancelled just before its worker let go of it: no worker holds it any more. */
 export async function obeyCancel(engine: Engine, session_id: string, run_id: string): Promise<void> {
   const run = (await engine.sessions.load(session_id)).runs.get(run_id)
   if (run === undefined || run.cancel === null || isTerminal(runMachine, run.status) || run.status === 'running') return

@@ -13,7 +13,7 @@ import * as write from './calls.ts'
 import { settlementIn, settlementQuestion } from './closing.ts'
 import type { Hold } from './hold.ts'
 
-/** What the calls of a round come to, once everything that can be recorded now is in the batch. */
+/** The calls of a round, once everything that can be recorded now is in the batch. */
 interface Advance {
   readonly hold: Hold
   readonly batch: Batch
@@ -260,7 +260,7 @@ function stepDefaults(call: CallView): Json | undefined {
   return 'request' in read ? defaultsOf(read.request) : undefined
 }
 
-/** What the model is told of: a run that a plan binds knows only the tools of its plan, and can always ask a person. */
+/** The tools that the model sees: a run that a plan binds has only the tools of its plan, and can always ask a person. */
 export function toolsFor({ run, definition }: Hold): readonly ToolDescription[] {
   const { descriptions } = definition.registry
   const { allowed_tools } = run

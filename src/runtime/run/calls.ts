@@ -35,7 +35,7 @@ function recordCall(batch: Batch, call: PlannedCall) {
   batch.on(subject.tool(call), 'reasoning').open({ call_id, tool_name, arguments: args, definition_sha256 })
 }
 
-/** The key of an irreversible action is taken: no second contract is opened, and the model is told which one has it. */
+/** The key of an irreversible action is taken: no second contract is opened, and the model gets the id of the first. */
 export function duplicateRefused(batch: Batch, call: PlannedCall, reason: string) {
   recordCall(batch, call)
   refuseTool(batch, call, reason, '')
@@ -254,11 +254,11 @@ export interface Settlement {
  * A person knows whether it happened. Without a result of theirs, the result is what the tool reported after it was
  * given up. `late`: the run is over, and the tool has its result. Does nothing if the person leaves it open.
  */
-export function settle(batch: Batch, call: CallView, { outcome, result: said, reason }: Settlement, late = false) {
+export function settle(batch: Batch, call: CallView, { outcome, result: given, reason }: Settlement, late = false) {
   if (outcome === 'leave') return
   const happened = outcome === 'happened'
   const reported = call.evidence.find((evidence) => evidence.reported === 'done')
-  const result = said === undefined ? (reported?.result ?? null) : said
+  const result = given === undefined ? (reported?.result ?? null) : given
   if (!late && happened) endTool(batch, call, 'success', { status: 'success', output: result })
   if (!late && !happened) endTool(batch, call, 'execution_error', { status: 'error', error: reason })
   moveContract(batch, call, ['resume', 'human'], { decided_by: 'human' })

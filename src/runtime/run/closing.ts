@@ -165,9 +165,9 @@ interface Report {
 }
 
 /**
- * Records what a tool says that was given up and has come back. Another worker may have the run by now, or the run may
- * be over, so this carries no fence: it is evidence, and moves nothing. False: it could not be recorded, and no other
- * process would know of it, so the tool has to count as at work.
+ * Records the report of a tool that returned after it was given up. Another worker may hold the run by now, or the run
+ * may be over, so this carries no fence: it is evidence, and moves nothing. False: it could not be recorded, and the
+ * tool has to count as at work.
  */
 export async function recordReport(engine: Engine, report: Report): Promise<boolean> {
   const { session_id, call } = report
@@ -202,13 +202,13 @@ function isOpen({ contract, irreversible, reason }: CallView): boolean {
 
 async function evidenceIn(engine: Engine, { tool, how, value }: Report): Promise<Evidence> {
   if (how !== 'returned') {
-    const said = evidenceOf('tool', value, engine.redactor.redact)
-    if (how === 'crashed') return said
-    return { ...said, reported: isMarked(value, 'did_not_happen') ? 'did_not_happen' : 'failed' }
+    const evidence = evidenceOf('tool', value, engine.redactor.redact)
+    if (how === 'crashed') return evidence
+    return { ...evidence, reported: isMarked(value, 'did_not_happen') ? 'did_not_happen' : 'failed' }
   }
-  const came = await returned(tool, value, engine)
-  const message = 'The tool returned after it was given up.'
-  if (came.status !== 'success') return { source: 'tool', message, reported: 'done' }
-  const { output, output_ref } = came
-  return { source: 'tool', message, reported: 'done', result: output, ...(output_ref !== undefined && { output_ref }) }
+  const outcome = await returned(tool, value, engine)
+  const report = { source: 'tool', message: 'The tool returned after it was given up.', reported: 'done' } as const
+  if (outcome.status !== 'success') return report
+  const { output: result, output_ref } = outcome
+  return { ...report, result, ...(output_ref !== undefined && { output_ref }) }
 }

@@ -74,7 +74,7 @@ async function stopHeld(hold: Hold): Promise<'over'> {
 }
 
 /**
- * The process goes down: what is under way may still finish, and what it came to is recorded. The run goes back into
+ * The process goes down: what is under way may still finish, and its outcome is recorded. The run goes back into
  * the queue in good order, so that going down while it waits, however often, is not taken for a worker that was lost.
  */
 async function leave(hold: Hold): Promise<'over'> {
@@ -103,8 +103,8 @@ async function waitForEffects({ engine, inHand }: Hold) {
 /** The agent broke. It ends, whatever is asked of it meanwhile; its parent and its siblings go on. */
 async function contain(hold: Hold, error: unknown) {
   const { engine, agent, run, state } = hold
-  const told = stackOf(error, engine.redactor.redact)
-  engine.warn('an agent crashed', { agent_id: agent.agent_id, run_id: run.run_id, error: told })
+  const about = { agent_id: agent.agent_id, run_id: run.run_id }
+  engine.warn('an agent crashed', { ...about, error: stackOf(error, engine.redactor.redact) })
   for (let left = 20; left > 0; left--)
     try {
       await crash(hold, error)

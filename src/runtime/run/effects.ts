@@ -39,14 +39,14 @@ export function begin(hold: Hold, call: CallView) {
   const watch = watched(hold, call, tool)
   inHand(hold, call, abort, async () => {
     if (!(await watch.begin())) return { status: 'cancelled', began: false, duration_ms: 0 }
-    const came = await carryOut(watch.tool, call.arguments, context, hold.engine)
-    watch.end(came)
+    const outcome = await carryOut(watch.tool, call.arguments, context, hold.engine)
+    watch.end(outcome)
     await asking.end()
-    return came
+    return outcome
   })
 }
 
-/** A tool that was given up may still be at it. Until it returns, it may act; what it says then is recorded. */
+/** A tool that was given up may act until it returns. What it returns then is recorded. */
 function watched(hold: Hold, call: CallView, tool: Tool) {
   const { engine, lease, epoch } = hold
   const { session_id } = hold.state
@@ -79,19 +79,19 @@ function watched(hold: Hold, call: CallView, tool: Tool) {
       end('threw')
       return false
     },
-    /** What it came to is known, or it was given up. It is at work until it has returned and that is on record. */
-    end(came: Carried) {
+    /** Its outcome is known, or it was given up. It is at work until it has returned and that is on record. */
+    end(outcome: Carried) {
       if (running === undefined) return end('threw')
-      const isLate = isGivenUp(came) || crashing.hasCrashed()
+      const isLate = isGivenUp(outcome) || crashing.hasCrashed()
       const record = (how: 'returned' | 'threw' | 'crashed', value: unknown) =>
         recordReport(engine, { session_id, tool, call, how, value })
-      const hear = async (how: 'returned' | 'threw', value: unknown) => {
+      const over = async (how: 'returned' | 'threw', value: unknown) => {
         if (!isLate || (await untilRecorded(engine, () => record(how, value)))) end(how, isLate)
       }
-      crashing.end(isGivenUp(came) ? (thrown) => record('crashed', thrown) : undefined)
+      crashing.end(isGivenUp(outcome) ? (thrown) => record('crashed', thrown) : undefined)
       void running.then(
-        (value) => hear('returned', value),
-        (thrown) => hear('threw', thrown),
+        (value) => over('returned', value),
+        (thrown) => over('threw', thrown),
       )
     },
   }
@@ -174,7 +174,7 @@ async function obstacleRemains(engine: Engine, call: CallView, signal: AbortSign
   for (;;) {
     const obstacle = await obstacleToDidNot(engine, call)
     const left = patience - engine.clock.now()
-    // A tool that says that it was done will say so tomorrow.
+    // A tool that reported success stays done.
     if (obstacle === undefined || obstacle.obstacle === 'done' || left <= 0) return obstacle
     await wait(engine.timers, Math.min(left, engine.settings.leaseMs / 4), signal)
     signal.throwIfAborted()
@@ -215,14 +215,14 @@ function inHand(hold: Hold, call: CallView, abort: AbortController, start: () =>
   const { promise: done, resolve } = Promise.withResolvers<void>()
   const entry: InHand = { abort, outcome: undefined, done }
   hold.inHand.set(call.call_id, entry)
-  void start().then((came) => {
-    entry.outcome = came
+  void start().then((outcome) => {
+    entry.outcome = outcome
     resolve()
     nudge(hold)
   })
 }
 
-/** Progress is decoration: a chunk that comes too late to be recorded is dropped. */
+/** Progress is decoration: a chunk that is too late to be recorded is dropped. */
 async function report(hold: Hold, call: CallView, progress: { stream: ProgressStream; chunk: string }) {
   const { call_id } = call
   if (!hold.inHand.has(call_id)) return
@@ -258,7 +258,7 @@ function createCrashing(hold: Hold, call: CallView) {
     const { message } = readThrown(thrown, clean)
     engine.warn(`a tool crashed where no code could catch it; ${fate}`, { ...about, error: message })
     if (report !== undefined) return void (await report(thrown))
-    const heard = call.evidence.length
+    const known = call.evidence.length
     // Before it is let go of: its outcome is on record before what else is under way is waited for.
     if (fate === 'the process ends') hold.isLeaving = true
     const problem = `It crashed where no code could catch it: ${message}`
@@ -267,7 +267,7 @@ function createCrashing(hold: Hold, call: CallView) {
     if (fate === 'the process ends') engine.abandon()
     await once(engine.sessions, session_id, ({ calls }) => {
       const now = calls.get(call_id)
-      return now?.contract !== 'running' || now.evidence.length > heard ? true : undefined
+      return now?.contract !== 'running' || now.evidence.length > known ? true : undefined
     })
   }
   const culprit: Culprit = {

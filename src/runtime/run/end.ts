@@ -9,13 +9,13 @@ import { evidenceAdded, tookTooLong } from './calls.ts'
 import { closeCalls, type Known } from './closing.ts'
 import { batchFor, callsOf, commit, type Hold, heldTurn, turnOf } from './hold.ts'
 
-/** An answer that ends with its turn: what was said so far, and what that cost. */
+/** An answer that ends with its turn: its text so far, and its usage. */
 export interface Cut {
   readonly partial: string
   readonly usage?: Payload<'turn.completed'>['usage']
 }
 
-/** The lease or the cancel came first: the tool was never called. */
+/** The lease ended or the run was cancelled first: the tool was never called. */
 export const notBegun = { error: 'It was stopped before it began.', error_kind: 'not_begun' }
 
 const nothingSaid: Cut = { partial: '' }
@@ -96,8 +96,8 @@ type TurnError = Pick<Payload<'turn.error'>, 'error_type' | 'message' | 'retryab
 export function endTurn(hold: Hold, batch: Batch, error: TurnError, { partial, usage }: Cut) {
   const inTools = turnOf(hold).state === 'tool_executing'
   if (inTools) close(hold, batch, error.message)
-  const said = { ...(partial !== '' && { partial_output: partial }), ...(usage !== undefined && { usage }) }
-  batch.on(heldTurn(hold), 'reasoning').move(inTools ? 'tool_crash' : 'stream_error', { ...error, ...said })
+  const spoken = { ...(partial !== '' && { partial_output: partial }), ...(usage !== undefined && { usage }) }
+  batch.on(heldTurn(hold), 'reasoning').move(inTools ? 'tool_crash' : 'stream_error', { ...error, ...spoken })
 }
 
 function interruptTurn(hold: Hold, batch: Batch, reason: string, { partial, usage }: Cut) {
@@ -111,7 +111,7 @@ function close(hold: Hold, batch: Batch, reason: string) {
   closeCalls(hold.engine, batch, hold.run, { reason, actor: 'graph_runner', knownOf: (call) => known(hold, call) })
 }
 
-/** What the tool or the probe said while the run was being ended and is not on record yet, or that it did not end. */
+/** Records evidence of the tool or the probe that is not on record yet, or that the tool did not end. */
 function recordEvidence(hold: Hold, batch: Batch, call: CallView) {
   const entry = hold.inHand.get(call.call_id)
   if (entry === undefined || hold.unknown.has(call.call_id)) return
@@ -263,7 +263,7 @@ export function watchBudgets(hold: Hold, price: Price | null) {
   }
   wait()
   return {
-    heard(more: number) {
+    add(more: number) {
       characters += more
       if (spent === undefined) look()
     },

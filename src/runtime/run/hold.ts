@@ -37,7 +37,7 @@ export interface InHand {
   outcome: Outcome | undefined
 }
 
-/** What the tool came to, or what a probe found out: also that it is unknown. */
+/** The outcome of a tool, or what its probe found. */
 export type Outcome = Carried | { readonly status: 'unknown'; readonly evidence?: Evidence }
 
 /** The turn of the run, as it is folded. */
@@ -79,7 +79,7 @@ export async function commit(hold: Hold, batch: Batch): Promise<readonly Rune[]>
   const { run_id } = hold.run
   const isExpected = (id: string) => id === run_id || id === state.session_id || state.interactions.has(id)
   const expect = Object.fromEntries([...batch.moved].filter(([id]) => isExpected(id)))
-  // Before it is recorded: what follows from the record may come here sooner than the news that it is.
+  // Before the append: a reaction to the record may arrive here sooner than the result of the append.
   if (batch.stateOf(run_id) === 'waiting_user') engine.preserving.parked(run_id)
   const runes = accepted(await engine.sessions.commit(state, batch, { fence: { run_id, epoch }, expect }))
   for (const call_id of hold.inHand.keys())
@@ -92,7 +92,7 @@ export function isUnderWay(hold: Hold): boolean {
   return hold.inHand.values().some(({ outcome }) => outcome === undefined)
 }
 
-/** The lease is gone: the stream and every effect under way are told, and nothing may be begun. */
+/** The lease is gone: aborts the stream and every effect under way. Nothing may be begun. */
 export function stopEverything(hold: Hold) {
   hold.interruption.abort()
   for (const { abort } of hold.inHand.values()) abort.abort(leftBehind)

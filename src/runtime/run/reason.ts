@@ -29,7 +29,7 @@ import {
 import { batchFor, commit, type Hold, heldTurn, openTurn, turnOf } from './hold.ts'
 import { isStep, receive } from './receive.ts'
 
-/** Lets the model answer once, and records what it said. */
+/** Lets the model answer once, and records its answer. */
 export async function reason(hold: Hold): Promise<'on' | 'over'> {
   if (hold.run.cancel !== null) return cancelHeld(hold)
   if (hold.run.is_input_erased)
@@ -39,19 +39,19 @@ export async function reason(hold: Hold): Promise<'on' | 'over'> {
     })
   const stop = await stopBefore(hold, 0, { partial: '' })
   if (stop !== undefined) return stop
-  const { said, spent } = await hear(hold)
+  const { answered, spent } = await ask(hold)
   if (hold.lease.signal.aborted) return 'over'
-  // What was said is kept, whatever is asked meanwhile: the record is looked at again, the model is not asked again.
+  // The answer is kept, whatever is requested meanwhile: the record is read again, the model is not asked again.
   for (;;)
     try {
-      return await conclude(hold, said, spent)
+      return await conclude(hold, answered, spent)
     } catch (error) {
       await afterLostRace(hold.engine, hold.state, error)
     }
 }
 
-/** What the model said, without secrets and with its price. `spent` is the budget over which the answer was cut. */
-async function hear(hold: Hold): Promise<{ said: Answer; spent: Exhausted | undefined }> {
+/** The answer of the model, without secrets and with its price. `spent` is the budget over which it was cut. */
+async function ask(hold: Hold): Promise<{ answered: Answer; spent: Exhausted | undefined }> {
   const { engine, definition, agent, run, state } = hold
   const { model, price, instructions } = definition
   const { redact } = engine.redactor
@@ -69,7 +69,7 @@ async function hear(hold: Hold): Promise<{ said: Answer; spent: Exhausted | unde
     signal: guardListeners(hold.interruption.signal, engine, { run_id }),
     onDelta(channel, text) {
       deltas.add(channel, text)
-      limits.heard(text.length)
+      limits.add(text.length)
     },
     onEmotion: deltas.feel,
     onThrown: (thrown) => engine.log.info('a model threw', { ...about, error: stacksOf(thrown, redact) }),
@@ -80,12 +80,12 @@ async function hear(hold: Hold): Promise<{ said: Answer; spent: Exhausted | unde
   limits.end()
   engine.log.debug('a model answered', { ...about, how: answered.kind, ...answered.usage })
   const spent = answered.kind === 'aborted' ? limits.spent() : undefined
-  const heard = priced(spent === undefined ? answered : withUsage(answered, limits.estimate()), price)
-  await deltas.finish(isCut(heard))
-  return { said: await withoutSecrets(engine, heard), spent }
+  const whole = priced(spent === undefined ? answered : withUsage(answered, limits.estimate()), price)
+  await deltas.finish(isCut(whole))
+  return { answered: await withoutSecrets(engine, whole), spent }
 }
 
-/** An answer that was cut says what it used only if its provider said so in time. */
+/** The usage of a cut answer: as its provider reported it in time, or as it is estimated. */
 function withUsage<A extends Answer>(said: A, output_tokens: number): A {
   const { input_tokens, output_tokens: reported } = said.usage
   return { ...said, usage: { input_tokens, output_tokens: Math.max(reported, output_tokens) } }
@@ -106,7 +106,7 @@ async function withoutSecrets({ redactor }: Engine, said: Answer): Promise<Answe
 
 async function conclude(hold: Hold, said: Answer, spent: Exhausted | undefined): Promise<'on' | 'over'> {
   const cut = { partial: 'text' in said ? said.text : said.partial, usage: said.usage }
-  // A run that was asked to stop is stopped, whatever else its answer would come to.
+  // A run that was asked to stop is stopped, whatever its answer is.
   if (hold.run.cancel !== null) return cancelHeld(hold, cut)
   const isSteered = hold.run.steers.length > 0
   switch (said.kind) {

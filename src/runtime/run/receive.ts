@@ -158,8 +158,8 @@ async function alreadyThere(hold: Hold, { execution_id, session_id, state }: Cla
     return `It is already under way as ${execution_id}, which is ${state}; it is not started a second time.`
   // What another session got for it is not this one's to know.
   const result = session_id === hold.state.session_id ? await resultOf(hold.engine, execution_id) : null
-  const told = result === null ? '' : `, with the result ${summary(result)}`
-  return `It was already completed as ${execution_id}${told}; it is not done a second time.`
+  const shown = result === null ? '' : `, with the result ${summary(result)}`
+  return `It was already completed as ${execution_id}${shown}; it is not done a second time.`
 }
 
 async function resultOf(engine: Engine, execution_id: string): Promise<Json> {

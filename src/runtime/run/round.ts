@@ -14,7 +14,7 @@ import { batchFor, callsOf, commit, type Hold, heldTurn, isUnderWay, turnOf } fr
 /** Carries out the calls of a round until the model can go on, or the run is over for this worker. */
 export async function work(hold: Hold): Promise<'on' | 'over'> {
   for (;;) {
-    // Before anything is looked at: what comes while the next append is on its way is looked at after it.
+    // Taken first, so that a change during the next append is seen after it.
     const changed = hold.changed.promise
     const calls = callsOf(hold)
     const batch = batchFor(hold)
@@ -28,7 +28,7 @@ export async function work(hold: Hold): Promise<'on' | 'over'> {
 }
 
 /**
- * The one door of a round: advances its calls, commits what came of it, and begins what may begin. When nothing is left
+ * The one door of a round: advances its calls, commits, and begins what may begin. When nothing is left
  * under way, the round ends in the same append: the model goes on, or the run waits for people.
  */
 export async function proceed(hold: Hold, batch: Batch, calls: readonly CallView[]): Promise<'on' | 'over' | 'wait'> {
@@ -69,7 +69,7 @@ async function somethingHappens(hold: Hold, changed: Promise<void>) {
   await Promise.race([...fresh.map((entry) => entry.done), changed])
 }
 
-/** Puts the outcomes that came in into the batch. What may have happened, and cannot be known, is marked for a person. */
+/** Puts the outcomes so far into the batch. An outcome that cannot be known is marked for a person. */
 export function recordOutcomes(hold: Hold, batch: Batch, calls: readonly CallView[]) {
   for (const call of calls) {
     const outcome = hold.inHand.get(call.call_id)?.outcome
@@ -103,7 +103,7 @@ export function recordOutcomes(hold: Hold, batch: Batch, calls: readonly CallVie
         break
       case 'unknown':
         add(outcome.evidence)
-        // As after a timeout, the probe is asked next. What the probe could not tell either is for a person.
+        // As after a timeout, the probe is asked next; after the probe, a person.
         if (outcome.evidence?.source === 'tool') hold.inHand.delete(call.call_id)
         else hold.unknown.add(call.call_id)
     }
@@ -145,11 +145,11 @@ function finishTools(hold: Hold, batch: Batch, calls: readonly CallView[]): 'on'
   return 'on'
 }
 
-/** What a call returned, or why it failed: from this append, or from what the model is told of it. */
+/** The result or the error of a call: from this append, or from the dialogue. */
 function outcomeOf({ agent }: Hold, { runes }: Batch, call_id: string) {
   let result: Json = null
   let error: string | null = null
-  // What the model is told of this round is at the end, however long the dialogue is.
+  // The messages of this round are at the end, however long the dialogue is.
   for (const message of lastOf(agent.dialogue.messages))
     if (message.call_id === call_id) ({ result, error_message: error } = message.consequence)
   for (const rune of runes) {
@@ -178,7 +178,7 @@ async function park(
   const opened = batch.runes.flatMap((r) => (r.kind === 'interaction.opened' ? [r.interaction_id ?? ''] : []))
   const open = calls.flatMap(({ interaction_id: id }) => (id !== null && batch.stateOf(id) === 'open' ? [id] : []))
   batch.on(subject.run(hold.run), 'graph_runner').move('turn.needs_input', { interaction_ids: [...open, ...opened] })
-  // An answer that came meanwhile is used first: a run that waits for it would wait for ever.
+  // An answer that is recorded first is used first: a run that waits for it would wait for ever.
   for (const interaction_id of open) batch.restOn(interaction_id)
   for (const { kind, payload, interaction_id = '' } of await commit(hold, batch))
     if (kind === 'interaction.opened' && payload.deadline !== null)

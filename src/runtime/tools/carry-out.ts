@@ -16,7 +16,7 @@ export type Outcome = { readonly duration_ms: number } & (
   /** `began` tells whether the tool was called: if it was not, nothing can have happened. */
   | { readonly status: 'cancelled'; readonly began: boolean; readonly evidence?: Evidence }
   | { readonly status: 'sandbox_violation'; readonly error: string }
-  /** The tool ended without saying whether it happened; this is what it said instead. */
+  /** The tool threw an error that leaves open whether it happened. */
   | { readonly status: 'unknown'; readonly evidence: Evidence }
 )
 
@@ -33,7 +33,7 @@ interface CarryOutPorts {
 /** Aborting with this leaves the tool behind at once: its worker has lost the run. */
 export const leftBehind = new Error('Its worker does not wait for it any more.')
 
-/** Cancel grace: calls back when a cancelled effect may take no more time to say what it came to. */
+/** Cancel grace: calls back when a cancelled effect has had its time to end. */
 export function afterGrace({ timers, settings }: Pick<CarryOutPorts, 'timers' | 'settings'>, over: () => void): Cancel {
   return timers.after(settings.cancelGraceMs, over)
 }
@@ -45,10 +45,9 @@ type End =
   | { readonly by: 'cancel'; readonly thrown?: unknown }
 
 /**
- * Calls a tool once and says what came of it: exactly one outcome, and never later than its timeout, whatever the tool
- * does. `context.signal` cancels: the tool is told, and may still say within `cancelGraceMs` what it came to. One that
- * ignores its own signal is left behind; what it does after that, and what it reports, is no longer heard.
- * `context.progress` gets the tool's reports in larger pieces, the last of them before the outcome is known.
+ * Calls a tool once. It has exactly one outcome, never later than its timeout. `context.signal` cancels: the signal of
+ * the tool fires, and the tool may still return within `cancelGraceMs`. A tool that ignores its signal is left behind,
+ * and its later reports are dropped. `context.progress` gets reports in larger pieces, all before the outcome.
  */
 export async function carryOut(
   tool: Tool,
@@ -64,8 +63,7 @@ export async function carryOut(
   const reports = createReports(redactor, progress.add)
   const { promise: end, resolve: endWith } = Promise.withResolvers<End>()
 
-  // Why it ends is settled before the tool hears of it: a tool that fails
-  // because it was aborted must not make a timeout look like a failure.
+  // The reason is fixed before the tool is aborted: its error must not make a timeout look like a failure.
   const limit = stopwatch(tool.timeoutMs, clock, timers, () => {
     endWith({ by: context.signal.aborted ? 'cancel' : 'timeout' })
     void reports.end(true)
@@ -104,7 +102,7 @@ export async function carryOut(
     ...context,
     signal: guardListeners(signal, { warn, redactor }, { call_id: callId }),
     redact: async (text, isCut) => {
-      // The types say the same; a tool in JavaScript does not know them.
+      // The types promise this, but not to a tool in JavaScript.
       if (typeof text !== 'string') throw new TypeError(`redact() got ${sayValue(text)}. Pass the text to clean.`)
       return redactor.redactLong(text, isCut)
     },
@@ -115,7 +113,7 @@ export async function carryOut(
     (value) => endWith({ by: 'return', value }),
     (thrown) => {
       const wasCancelled = context.signal.aborted && isOfCancel(tool, thrown, controller.signal)
-      // The record and the model get the message; where it was thrown is for those who wrote the tool.
+      // The record and the model get the message; the stack is for the author of the tool.
       if (!isAbort(thrown, controller.signal.reason))
         log.info('a tool threw', { ...about, error: stacksOf(thrown, redactor.redact) })
       endWith({ by: wasCancelled ? 'cancel' : 'throw', thrown })
@@ -128,7 +126,7 @@ export async function carryOut(
   context.signal.removeEventListener('abort', onCancel)
   await reports.end(ended.by === 'cancel' || ended.by === 'timeout')
   progress.finish()
-  // What it still asked is taken back before anyone hears how it ended.
+  // Open questions are withdrawn before the outcome is known to anyone.
   if (questions.size > 0) {
     for (const over of questions.values()) over.abort(new Error('The call is over.'))
     await Promise.allSettled(questions.keys())
@@ -139,7 +137,7 @@ export async function carryOut(
   return outcome
 }
 
-/** The outcome is not what the tool said: it had not ended when the engine stopped waiting for it. */
+/** The tool had not ended when the engine stopped waiting for it. */
 export function isGivenUp(outcome: Outcome): boolean {
   if (outcome.status === 'cancelled') return outcome.began && outcome.evidence === undefined
   return outcome.status === 'timeout'
@@ -151,11 +149,7 @@ function isOfCancel(tool: Tool, thrown: unknown, { reason }: AbortSignal): boole
   return (tool.irreversible && !tool.idempotent) || isAbort(thrown, reason)
 }
 
-/**
- * Whether the outcome of the action is unknown after this error. What may be repeated has failed, whatever
- * became of it: the model may call again. What cannot be undone may have happened before the tool threw, unless the
- * error or the tool's definition says otherwise.
- */
+/** Whether the outcome is unknown after this error. A tool that may be repeated has failed: the model may call again. */
 function leavesUnknown(tool: Tool, thrown: unknown): boolean {
   if (tool.readOnly || tool.idempotent) return false
   if (isMarked(thrown, 'outcomeUnknown')) return true

@@ -10,7 +10,7 @@ import type { Tool } from './tool.ts'
 
 type Optional = Exclude<keyof Tool, 'name' | 'input' | 'run'>
 
-/** What must be said about a tool is its name, its input and how to run it. The rest has defaults on the safe side. */
+/** A tool needs a name, an input and a run function. The rest has defaults on the safe side. */
 export type ToolDefinition<I extends z.ZodType> = Pick<Tool<I>, 'name' | 'input' | 'run'> &
   Partial<Pick<Tool<I>, Optional>>
 
@@ -18,7 +18,7 @@ const toolName = /^[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)*$/i
 
 /** Defines a tool. Refuses unknown or unfit fields with what is allowed. */
 export function tool<I extends z.ZodType>(written: ToolDefinition<I>): Tool<I> {
-  const definition = saidOf(written)
+  const definition = givenIn(written)
   const defined: Tool<I> = {
     description: '',
     irreversible: false,
@@ -40,8 +40,8 @@ export function tool<I extends z.ZodType>(written: ToolDefinition<I>): Tool<I> {
   throw faults.bad_definition({ what: 'tool', name: typeof name === 'string' ? name : sayValue(name), problem })
 }
 
-/** A field that is undefined is not said. A definition that is no object says nothing: a text would be spread letter by letter. */
-function saidOf<I extends z.ZodType>(written: ToolDefinition<I>): ToolDefinition<I> {
+/** The fields that are given. A definition that is no object has none: a text would be spread letter by letter. */
+function givenIn<I extends z.ZodType>(written: ToolDefinition<I>): ToolDefinition<I> {
   const fields = Object.entries(typeof written === 'object' && written !== null ? written : {})
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as ToolDefinition<I>
 }
@@ -104,7 +104,7 @@ function problemWith(tool: Tool): string | undefined {
     return 'It is declared both irreversible and readOnly; what changes nothing can be undone, so drop one of the two.'
   if (!isCount(tool.timeoutMs) || tool.timeoutMs < 1)
     return `timeoutMs is ${sayValue(tool.timeoutMs)}; it must be a whole number of milliseconds, at least 1.`
-  // Below this the sentence that says how much was cut would not fit.
+  // Below this limit, the note about a cut would not fit.
   if (!isCount(tool.maxOutputBytes) || tool.maxOutputBytes < 256)
     return `maxOutputBytes is ${sayValue(tool.maxOutputBytes)}; it must be a whole number, at least 256.`
   const described = toldSchema(tool)

@@ -193,7 +193,7 @@ function inputSchema(input: z.ZodType): { schema: Schema } | { problem: string }
   }
 }
 
-/** What a model is told about the arguments: what the tool brought along, or what follows from its shape. */
+/** The JSON Schema of the arguments for the model: the schema that the tool has, or the one of its shape. */
 export function toldSchema({ input, inputSchema: given }: Pick<Tool, 'input' | 'inputSchema'>) {
   if (given === undefined) return inputSchema(input)
   return Object(given) === given && describesObject(given)

@@ -44,7 +44,7 @@ export async function limitOutput(
   }
 }
 
-/** The action is done by now; that its output could not be stored is told, and changes nothing about that. */
+/** The action is done by now. If its output cannot be stored, the note in the output says why. */
 async function keep(text: string, media_type: Parameters<KeepWhole>[1], keepWhole: KeepWhole, { redact }: Redactor) {
   try {
     return { ref: await keepWhole(text, media_type) }
@@ -130,7 +130,7 @@ export function createReports(redactor: Redactor, passOn: (stream: ProgressStrea
   }
 }
 
-/** The types say the same; a tool in JavaScript does not know them. */
+/** Checks what the types promise, for tools in JavaScript. */
 function textOf(chunk: unknown): string {
   if (typeof chunk === 'string' || typeof chunk === 'number') return String(chunk)
   const what = chunk === null ? 'null' : `a value of type ${typeof chunk}`

@@ -13,14 +13,14 @@ import type { Tool } from './tool.ts'
 /** The tools of one agent. It does not change once it is made. */
 export interface Registry {
   readonly names: readonly string[]
-  /** What a model is told about the tools, in the order in which they were given. */
+  /** The tools as the model sees them, in the order in which they were given. */
   readonly descriptions: readonly ToolDescription[]
   find(name: string): Tool | undefined
   digestOf(name: string): string | null
   nearest(name: string): string | undefined
 }
 
-/** `builtIn` are tools that the runtime answers itself: the model is told about them, and they cannot be looked up. */
+/** `builtIn` are tools that the runtime answers itself: the model sees them, and they cannot be looked up. */
 export function createRegistry(
   tools: readonly Tool[],
   sha256: Sha256,

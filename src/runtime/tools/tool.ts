@@ -12,7 +12,7 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
   readonly name: string
   readonly description: string
   readonly input: I
-  /** The JSON Schema that a model is told, where it was written by someone else and must stay word for word. */
+  /** The JSON Schema for the model, where someone else wrote it and it must stay word for word. */
   readonly inputSchema?: Readonly<Record<string, Json>>
   /** What stands behind `run`, where that can change by itself. An approval does not outlive it. */
   readonly version?: string
@@ -38,14 +38,10 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
   probe?(key: string, args: z.output<I>, signal: AbortSignal): Promise<Probed>
   /**
    * What an error of an irreversible tool means. `unknown`: the action may have happened, so the probe is asked, then a
-   * person; only `DidNotHappen` says that it failed. `failed`: the tool throws only if the action did not happen.
+   * person; only `DidNotHappen` means that it failed. `failed`: the tool throws only if the action did not happen.
    */
   readonly onError: 'unknown' | 'failed'
-  /**
-   * An error of a tool that can be undone or repeated is a failure, after which it may be called again. An error of an
-   * irreversible one leaves its outcome unknown, unless it is `DidNotHappen` or `onError` says otherwise. An error
-   * with `outcomeUnknown: true` always does.
-   */
+  /** Does the work. A thrown error is a failure, or leaves the outcome unknown: see `onError` and `DidNotHappen`. */
   run(args: z.output<I>, context: ToolContext): Promise<Json> | Json
 }
 
@@ -55,7 +51,7 @@ export type Probed =
   | { readonly outcome: 'did_not' }
   | { readonly outcome: 'cannot_tell' }
 
-/** What came of a question. `silence`: no person answered, or none may be asked. */
+/** The answer to a question. `silence`: no person answered, or none may be asked. */
 export type Asked =
   /** `is_default`: no person answered; the defaults were taken after a timeout, or because no one may be asked. */
   | { readonly action: 'approve' | 'edit'; readonly data?: Readonly<Record<string, Json>>; readonly is_default?: true }
@@ -79,19 +75,17 @@ export interface ToolContext {
   readonly ask?: (request: Json, signal?: AbortSignal) => Promise<Asked>
   readonly progress: (chunk: string, stream?: 'stdout' | 'stderr' | 'message') => void
   /**
-   * Takes registered secrets out of a text. That happens to all that a tool returns, throws and reports. Call it
-   * before you cut a text, since half a secret is not found. If the text is cut already, pass `true`: then a possible
-   * beginning of a secret at its end is left out.
+   * Takes registered secrets out of a text, as is done to everything a tool returns, throws and reports. Call it before
+   * you cut a text, since half a secret is not found; of a text that is cut already (`isCut`), a possible beginning of a
+   * secret at its end is left out.
    */
   readonly redact: (text: string, isCut?: boolean) => Promise<string>
 }
 
 /**
- * A tool throws this when it knows that its action did not happen: the call has failed, and may be made again. Any
- * other error of an irreversible tool leaves its outcome unknown.
- *
- * The runtime reads the mark and not the class, so an error of another copy of this package counts, and so does any
- * error that carries `did_not_happen: true`.
+ * A tool throws this when it knows that its action did not happen: the call has failed, and may be made again. Any other
+ * error of an irreversible tool leaves its outcome unknown, and an error with `outcomeUnknown: true` does so for every
+ * tool that may not be repeated. The runtime reads the mark `did_not_happen: true` and not the class.
  */
 export class DidNotHappen extends Error {
   override readonly name = 'DidNotHappen'
