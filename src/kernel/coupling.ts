@@ -1,9 +1,7 @@
 /**
  * How moves of several machines belong together. A coupling is one row: the moves that stand or fall in one append. An
- * append is a sequence of rows.
- *
- * Rows come in two layers. A *thread* row moves what belongs to one call: its tool, its contract, its interaction. A
- * *frame* row moves what is around the calls: session, run, agent, turn. `M` names a move as `machine.trigger`, and an
+ * append is a sequence of rows. A *thread* row moves what belongs to one call: its tool, its contract, its interaction.
+ * A *frame* row moves what is around the calls: session, run, agent, turn. `M` names a move as `machine.trigger`, and an
  * opening as `+machine`.
  */
 export interface Couplings<M extends string = string, F extends string = string, T extends string = string> {
@@ -45,10 +43,7 @@ export interface BatchMove {
   readonly thread?: string | undefined
 }
 
-/**
- * Checks that a batch is a sequence of rows. Returns what is wrong with it;
- * nothing means that every move stands in an append with all that belongs to it.
- */
+/** Checks that a batch is a sequence of rows. Returns its problems; an empty list means that nothing is missing. */
 export function checkBatch(couplings: Couplings, batch: readonly BatchMove[]): readonly string[] {
   const shape = shapeOf(batch)
   const known = checked.get(couplings) ?? new Set()

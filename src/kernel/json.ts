@@ -24,12 +24,9 @@ export function pointerTo(path: readonly PropertyKey[]): string {
 }
 
 /**
- * The one text of a JSON value (RFC 8785): keys sorted by UTF-16 code units, no white space, numbers as ECMAScript
- * prints them. Every checksum in the system is taken over this text.
- *
- * Strict: what is not JSON is refused with its path, never dropped or bent into shape, since two different values with
- * one text would share a checksum. A value that is nested deeper than `deepest` is refused as well, and so is one that
- * contains itself: no record may exhaust the stack of its readers.
+ * The one text of a JSON value (RFC 8785), over which every checksum is taken. A value that is not JSON is refused with
+ * its path, since two different values with one text would share a checksum. So is a value that is nested deeper than
+ * `deepest` or contains itself: no record may exhaust the stack of its readers.
  */
 export function canonicalJson(value: Json): string {
   const canonical = text(value, 0)
@@ -163,7 +160,6 @@ export interface JsonLimits {
 
 /**
  * The limits of every value that a tool, a model, an MCP server or a program sends. This is the only place that sets them.
- *
  * `result` bounds what a tool returns, before it is cut for the model. `arguments` bounds what a model writes in one
  * call, a form for a person, and what a provider wants back. `schema` bounds one tool that an MCP server describes.
  * `plan` bounds each input of the Coordinator, and `planned` what it made of them, which has inputs inside.

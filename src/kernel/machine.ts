@@ -1,9 +1,4 @@
-/**
- * The shape of a machine declaration, and nothing about any particular machine.
- *
- * A declaration is plain data: it can be printed, hashed, diffed, drawn and
- * served. Anything that cannot be written as JSON does not belong in one.
- */
+/** A machine declaration. It is plain JSON: it can be printed, hashed, diffed, drawn and served. */
 export interface Machine<
   S extends string = string,
   T extends string = string,

@@ -1,13 +1,7 @@
-/**
- * Characters that move a cursor, turn text around, or cannot be seen: all but
- * the end of a line, and what only chooses the picture of an emoji.
- */
+/** Characters that move a cursor, turn text around, or cannot be seen, except line ends and emoji variants. */
 const treacherous = /(?!\n|\ufe0e|\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{DI}\u{2800}]/gu
 
-/**
- * A text that is fit for a terminal or a log: it cannot move the cursor, colour
- * itself, hide, or read in another order than it is written.
- */
+/** A text that is fit for a terminal or a log: it cannot move the cursor, colour itself, hide, or change its order. */
 export function printable(text: string): string {
   return text.replace(treacherous, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
 }

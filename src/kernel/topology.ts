@@ -6,36 +6,30 @@ export interface Topology {
   readonly version: number
   readonly meaning: string
   readonly initial_status: string
-  readonly nodes: readonly TopologyNode[]
-  readonly edges: readonly TopologyEdge[]
-  readonly forbidden_transitions: readonly ForbiddenTransition[]
+  readonly nodes: readonly {
+    readonly status: string
+    readonly meaning: string
+    readonly is_terminal: boolean
+    readonly is_initial: boolean
+    /** Terminal states are stable too: they last without anyone acting. */
+    readonly is_stable: boolean
+    readonly is_resumable: boolean
+  }[]
+  readonly edges: readonly {
+    readonly from_status: string
+    readonly to_status: string
+    readonly trigger: string
+    readonly guards: readonly string[]
+    readonly rune: string | null
+    readonly extension?: string
+  }[]
+  readonly forbidden_transitions: readonly {
+    readonly from_status: string
+    readonly to_status: string
+    readonly reason: string
+  }[]
   readonly terminal_statuses: readonly string[]
   readonly resumable_statuses: readonly string[]
-}
-
-interface TopologyNode {
-  readonly status: string
-  readonly meaning: string
-  readonly is_terminal: boolean
-  readonly is_initial: boolean
-  /** Terminal states are stable too: they last without anyone acting. */
-  readonly is_stable: boolean
-  readonly is_resumable: boolean
-}
-
-interface TopologyEdge {
-  readonly from_status: string
-  readonly to_status: string
-  readonly trigger: string
-  readonly guards: readonly string[]
-  readonly rune: string | null
-  readonly extension?: string
-}
-
-interface ForbiddenTransition {
-  readonly from_status: string
-  readonly to_status: string
-  readonly reason: string
 }
 
 /** A machine as a graph of nodes and edges. */

@@ -151,11 +151,8 @@ export interface Move {
 }
 
 /**
- * Checks the recorded moves of one subject against the declaration. Returns
- * what is wrong with them, in order; nothing means the history is legal.
- *
- * Moves that no rune records (`rune: null`) need not be in the list: they are
- * supplied where the declaration says the fold applies them.
+ * Checks the recorded moves of one subject against the declaration. Returns their problems in order; an empty list means
+ * that the history is legal. Moves that no rune records (`rune: null`) need not be in the list.
  */
 export function audit(machine: Machine, moves: readonly Move[]): readonly string[] {
   let at: string = machine.initial

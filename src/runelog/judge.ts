@@ -19,12 +19,8 @@ export interface Change {
 
 /** What a sealed log still takes: its archiving, redactions, and the settling of unknown outcomes. */
 const acceptedWhenSealed: readonly string[] = [
-  'session.archived',
-  'rune.redacted',
-  'contract.moved',
-  'contract.evidence_added',
-  'interaction.answered',
-  'memory.committed',
+  ...['session.archived', 'rune.redacted', 'contract.moved', 'contract.evidence_added'],
+  ...['interaction.answered', 'memory.committed'],
 ]
 
 /** Decides whether a batch may be recorded, and how rows change. A store that has to fetch rows calls it again. */

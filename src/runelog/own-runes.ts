@@ -69,15 +69,10 @@ export function archival(
 ): Prepared {
   if (head === undefined) throw faults.not_found({ what: 'session', id: session_id })
   const move = { machine: 'session', subject_id: session_id, from: 'closed', to: 'archived' } as const
-  const rune: Draft<'session.archived'> = {
-    kind: 'session.archived',
-    at: ports.now(),
-    actor,
-    ...(request_id !== undefined && { request_id }),
-    ...move,
-    trigger: 'archive_requested',
-    payload: { ...segment, runes: head.event_id },
-  }
+  const requested = request_id === undefined ? {} : { request_id }
+  const payload = { ...segment, runes: head.event_id }
+  const about = { kind: 'session.archived', at: ports.now(), actor, ...requested } as const
+  const rune: Draft<'session.archived'> = { ...about, ...move, trigger: 'archive_requested', payload }
   return prepare({ session_id, runes: [rune] }, ports, true)
 }
 
@@ -91,11 +86,8 @@ interface InUse {
 
 /** What a call is begun, repeated or decided by, until it is over. */
 const ofCall: ReadonlySet<Kind> = new Set<Kind>([
-  'tool.call',
-  'contract.opened',
-  'contract.evidence_added',
-  'interaction.opened',
-  'interaction.answered',
+  ...(['tool.call', 'contract.opened', 'contract.evidence_added'] as const),
+  ...(['interaction.opened', 'interaction.answered'] as const),
 ])
 
 /** The input of an agent, until it has answered. Afterwards it is a part of the conversation. */
@@ -126,10 +118,7 @@ function whatRestsOn(records: readonly StoredRecord[], event_id: number): InUse 
   return ofRun.has(kind) && isUnanswered(ofThisRun, event_id) ? { what: 'run', id: run_id } : undefined
 }
 
-interface Read {
-  readonly header: Header
-  readonly record: StoredRecord
-}
+type Read = { readonly header: Header; readonly record: StoredRecord }
 
 const headerOf = ({ header }: StoredRecord) => JSON.parse(header) as Header
 const payloadOf = ({ record }: Read) => JSON.parse(record.payload) as { readonly input?: unknown; request?: string }

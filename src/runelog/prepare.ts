@@ -26,11 +26,7 @@ export interface Prepared {
 }
 
 /** One object from the draft to the answer: `judge` gives it its place, `inscribe` its proof. */
-interface PreparedRune {
-  readonly rune: RuneInTheMaking
-  readonly payload: string
-  readonly salt: string
-}
+type PreparedRune = { readonly rune: RuneInTheMaking; readonly payload: string; readonly salt: string }
 
 type RuneInTheMaking = Draft & { -readonly [K in keyof Header]: Header[K] }
 

@@ -19,10 +19,7 @@ export interface Redactor {
   redactLong(text: string, isCut?: boolean): Promise<string>
 }
 
-interface Cleaned {
-  readonly value: Json
-  readonly text: string
-}
+type Cleaned = { readonly value: Json; readonly text: string }
 
 interface Secrets {
   /** By name; the name is what will be read in place of the value. */

@@ -66,11 +66,7 @@ function byteForms(bytes: Uint8Array): readonly string[] {
   return [hex, ...base64]
 }
 
-interface Span {
-  readonly from: number
-  readonly to: number
-  readonly name: string
-}
+type Span = { readonly from: number; readonly to: number; readonly name: string }
 
 /** Finds secrets in a text, in whatever form. */
 interface Finder {

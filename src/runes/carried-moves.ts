@@ -27,11 +27,7 @@ const subjectOf: Readonly<Record<string, (rune: Carrier) => string | undefined>>
 }
 
 /** A declared edge on which a rune may carry a subject along. */
-interface CarriedEdge {
-  readonly machine: MachineName
-  readonly subject_id: string
-  readonly edge: Transition
-}
+type CarriedEdge = { readonly machine: MachineName; readonly subject_id: string; readonly edge: Transition }
 
 const edges = Map.groupBy(
   machines.flatMap(({ name: machine, transitions }) =>

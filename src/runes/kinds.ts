@@ -92,10 +92,7 @@ export const kinds = {
   'session.closed': z.strictObject({ final_stats: jsonObject }),
   /** The log ends here: `runes` earlier ones stand in a segment whose bytes have this digest. */
   'session.archived': z.strictObject({ segment: z.string(), runes: z.int(), sha256: z.string() }),
-  /**
-   * The payload of an earlier rune was erased. Its header, and so the chain, is
-   * untouched; what is left of the payload is vouched for by this digest instead.
-   */
+  /** The payload of an earlier rune was erased. Its header and the chain are untouched; this digest covers the remains. */
   'rune.redacted': z.strictObject({
     event_id: z.int(),
     reason: z.string(),
@@ -136,10 +133,7 @@ export const kinds = {
   }),
   /** More input for the agent, for other readers than the first, such as the findings of a critic. */
   'run.briefed': z.strictObject({ text: z.string() }),
-  /**
-   * `epoch` fences the run: from this rune on, only appends that carry it commit.
-   * Taking the run and taking it away both raise it.
-   */
+  /** `epoch` fences the run: only appends that carry it commit. Taking the run and taking it away both raise it. */
   'run.moved': z.strictObject({
     epoch: z.int().positive().optional(),
     worker: z.string().optional(),

@@ -59,10 +59,7 @@ export interface VerifierPorts {
 /** How a log is written: 1 is that of 0.1, 2 has signed redactions, and 3 the readings of guards. */
 export type LogFormat = 1 | 2 | 3
 
-interface Erasure {
-  readonly hash: string
-  readonly remains_sha256: string
-}
+type Erasure = { readonly hash: string; readonly remains_sha256: string }
 
 /**
  * Checks the stored bytes of one session. Deleting, inserting, changing and moving events breaks the chain by itself;

@@ -85,10 +85,7 @@ export function equip(agent: Agent, model: Model, sha256: Sha256, more: readonly
   return { ...agent, model, registry, budget: agent.budget === null ? null : asRecord(agent.budget) }
 }
 
-interface Problem {
-  readonly field: string
-  readonly says: string
-}
+type Problem = { readonly field: string; readonly says: string }
 
 /** Refuses a field that is not known: it would have no effect. */
 function misspelled(given: object, defined: object): Problem | undefined {

@@ -112,10 +112,7 @@ export async function stopTasks(engine: Engine, session_id: string, run_id: stri
   }
 }
 
-interface Stop {
-  readonly request: 'cancel' | 'interrupt'
-  readonly reason: string
-}
+type Stop = { readonly request: 'cancel' | 'interrupt'; readonly reason: string }
 
 function dismiss(engine: Engine, session_id: string, agent_id: string): Promise<void> {
   return change(engine, session_id, (batch) => {

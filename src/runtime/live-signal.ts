@@ -45,10 +45,7 @@ export function liveSignal(controller: AbortController, look: () => void): Abort
 type Add = AbortSignal['addEventListener']
 type Listener = Parameters<Add>[1]
 
-interface Warning {
-  readonly warn: (message: string, details: object) => void
-  readonly redactor: Redactor
-}
+type Warning = { readonly warn: (message: string, details: object) => void; readonly redactor: Redactor }
 
 /** The same signal, whose listeners may throw, which would end the process: that is a warning about `subject`. */
 export function guardListeners(signal: AbortSignal, { warn, redactor }: Warning, subject: object): AbortSignal {

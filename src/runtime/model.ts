@@ -2,14 +2,11 @@ import type { Json } from '../kernel/json.ts'
 import { printableJson } from '../kernel/printable.ts'
 import type { Message } from '../observation/dialogue.ts'
 
-/** What the turn engine asks of a model, in our own words. Vendors live in adapters. */
+/** The port to a model. Vendors live in adapters. */
 export interface Model {
   /** Shown in runes and in the console. A scripted model says that it is one. */
   readonly id: string
-  /**
-   * Answers once. Ends with `done` or with `error`; a stream that ends without
-   * either is an error of type `stream_truncated`. Stops soon after `signal`.
-   */
+  /** Answers once. Ends with `done` or `error`; without either, the error is `stream_truncated`. Stops after `signal`. */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
   /** What is known to keep it from answering, such as a missing key. Asked at start, and without effects. */
   problem?(): string | undefined
@@ -31,10 +28,7 @@ export interface ModelRequest {
   readonly instructions: string
   readonly messages: readonly Message[]
   readonly tools: readonly ToolDescription[]
-  /**
-   * What was done to the world before. It contains text that tools, files and models wrote: show it to the model as
-   * quoted data in the dialogue, and never in the system message.
-   */
+  /** Earlier actions, with text of tools, files and models: quote it in the dialogue, never in the system message. */
   readonly memories: readonly string[]
 }
 
@@ -54,10 +48,7 @@ export type ModelEvent =
   | { readonly type: 'emotion'; readonly primary: string; readonly category: string; readonly confidence: number }
   /** `arguments` as the model wrote them: JSON text, or a value that was parsed already. */
   | { readonly type: 'tool_call'; readonly name: string; readonly arguments: string | Json }
-  /**
-   * What the provider wants to see again with an answer that calls tools. It is recorded, and stands in the answer's
-   * message at later requests, as long as they go to a model with the same id.
-   */
+  /** The state that the provider wants back with an answer that calls tools. Only a model with the same id gets it. */
   | { readonly type: 'provider_state'; readonly state: Json }
   | { readonly type: 'usage'; readonly input_tokens: number; readonly output_tokens: number }
   | {

@@ -1,10 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Fault } from '../faults/fault.ts'
 
-interface Pending {
-  readonly request_id: string
-  isTaken: boolean
-}
+type Pending = { readonly request_id: string; isTaken: boolean }
 
 const requestScope = new AsyncLocalStorage<Pending | undefined>()
 

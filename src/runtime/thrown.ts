@@ -13,10 +13,7 @@ export type Clean = (text: string, isCut?: boolean) => string
 /** Returns the text unchanged. */
 export const asItIs: Clean = (text) => text
 
-interface Thrown {
-  readonly message: string
-  readonly kind: string
-}
+type Thrown = { readonly message: string; readonly kind: string }
 
 /** The message and the kind of anything that was thrown. Never throws itself. */
 export function readThrown(thrown: unknown, clean = asItIs): Thrown {

@@ -6,10 +6,7 @@ import type { Engine } from '../engine.ts'
 import type { Cancel, Clock, Timers } from '../ports.ts'
 import type { Recovered } from '../recovery/recover.ts'
 
-interface Entry {
-  readonly session_id: string
-  readonly seen: PromiseWithResolvers<void>
-}
+type Entry = { readonly session_id: string; readonly seen: PromiseWithResolvers<void> }
 
 /**
  * Hands runs to workers of this process, at most `limit` at once; the others wait in the order in which they were woken.
@@ -104,11 +101,7 @@ export interface DispatchPorts {
   readonly drive: (session_id: string, run_id: string) => Promise<boolean>
 }
 
-interface Due {
-  readonly interaction_id: string
-  readonly session_id: string
-  readonly at: number
-}
+type Due = { readonly interaction_id: string; readonly session_id: string; readonly at: number }
 
 /** A platform timer counts in 32 bits; a deadline that is further away is looked at again on the way. */
 const longest = 2 ** 31 - 1
@@ -182,9 +175,8 @@ function pop(heap: Due[]) {
 }
 
 /**
- * Keeps the work on a session and the erasing of something in it apart: a worker has the session before its eyes as it
- * was when it took its run, and would show a model what was erased since. This is for the workers of one process; a
- * store that several share refuses by itself while others work.
+ * Keeps the work on a session apart from redactions in it: a worker holds the session as it was, and would show a model
+ * what was erased since. For the workers of one process; a shared store refuses by itself while others work.
  */
 export function createErasing() {
   const atWork = new Map<string, Set<string>>()

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { readDay, readInstant } from '../../kernel/instant.ts'
-import { boundedJson, type Json, jsonLimits, type Problem } from '../../kernel/json.ts'
+import { boundedJson, type Json, jsonLimits, type Problem, pointerTo } from '../../kernel/json.ts'
 import { problemSentence, shapeProblems } from '../shape-problems.ts'
 import { type EcsRequest, ecsInput, type Field, type field, isEmpty, type option, valueProblem } from './shapes.ts'
 
@@ -21,17 +21,12 @@ function refused(problems: readonly Problem[]) {
 }
 
 function named({ label, options, ...rest }: z.output<typeof field>): Field {
-  return {
-    ...rest,
-    label: label ?? rest.name,
-    ...(options === undefined ? {} : { options: options.map(labelled) }),
-  }
+  return { ...rest, label: label ?? rest.name, ...(options !== undefined && { options: options.map(labelled) }) }
 }
 
 function labelled(given: z.output<typeof option>) {
-  return typeof given === 'string'
-    ? { value: given, label: given }
-    : { value: given.value, label: given.label ?? given.value }
+  const { value, label = value } = typeof given === 'string' ? { value: given } : given
+  return { value, label }
 }
 
 function partProblems({ type, fields, displays = [] }: EcsRequest): Problem[] {
@@ -77,9 +72,7 @@ function* oneField(field: Field): Generator<readonly [part: string, problem: str
 }
 
 function hasOptions({ type, options }: Field): boolean {
-  return (
-    type === 'select' || type === 'radio' || type === 'multiselect' || (type === 'checkbox' && options !== undefined)
-  )
+  return ['select', 'radio', 'multiselect'].includes(type) || (type === 'checkbox' && options !== undefined)
 }
 
 function boundOf(field: Field): (bound: number | string) => number | undefined {
@@ -100,25 +93,18 @@ function boundOf(field: Field): (bound: number | string) => number | undefined {
   }
 }
 
-interface EcsReply {
-  readonly action: 'approve' | 'edit' | 'reject'
-  readonly data?: Readonly<Record<string, Json>> | undefined
-  readonly reason?: string | undefined
-}
-
 type Data = Readonly<Record<string, Json>>
 
 /** Checks an answer against the fields that were asked for, with defaults filled in. Names everything that is wrong. */
 export function checkAnswer(
   request: EcsRequest,
-  reply: EcsReply,
+  { action, data: given = {} }: { readonly action: 'approve' | 'edit' | 'reject'; readonly data?: Data | undefined },
 ): { readonly data: Data } | { readonly problems: readonly Problem[] } {
-  const given = reply.data ?? {}
-  if (reply.action === 'reject') return { data: {} }
+  if (action === 'reject') return { data: {} }
   const known = new Set(request.fields.map((field) => field.name))
   const problems: Problem[] = Object.keys(given)
     .filter((name) => !known.has(name))
-    .map((name) => ({ pointer: `/data/${escaped(name)}`, problem: 'There is no such field.' }))
+    .map((name) => ({ pointer: pointerTo(['data', name]), problem: 'There is no such field.' }))
 
   const data: Record<string, Json> = {}
   for (const field of request.fields) {
@@ -142,5 +128,3 @@ export function defaultsOf(request: EcsRequest): Data | undefined {
   const checked = checkAnswer(request, { action: 'approve' })
   return 'data' in checked ? checked.data : undefined
 }
-
-const escaped = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1')

@@ -4,18 +4,9 @@ import type { Json } from '../../kernel/json.ts'
 import type { ToolDescription } from '../model.ts'
 
 /** All types of form fields. */
+// biome-ignore format: one line for what belongs together
 export const fieldTypes = [
-  'text',
-  'textarea',
-  'select',
-  'multiselect',
-  'radio',
-  'checkbox',
-  'number',
-  'slider',
-  'date',
-  'datetime',
-  'boolean',
+  'text', 'textarea', 'select', 'multiselect', 'radio', 'checkbox', 'number', 'slider', 'date', 'datetime', 'boolean',
 ] as const
 
 /** What one question may hold: a person has to read it. */
@@ -122,9 +113,7 @@ export function isEmpty(value: Json | undefined): boolean {
   return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
 }
 
-function oneLine(text: string): string | undefined {
-  return /[\r\n]/.test(text) ? 'It must be a single line.' : undefined
-}
+const oneLine = (text: string) => (/[\r\n]/.test(text) ? 'It must be a single line.' : undefined)
 
 function outside({ min, max }: Field, size: number, unit: string): string | undefined {
   const of = unit === '' ? '' : ` ${unit}`

@@ -31,23 +31,14 @@ export const openInteractions: ReadModel<OpenInteraction> = {
   keys: (rune) => (rune.machine === 'interaction' && rune.subject_id !== undefined ? [rune.subject_id] : []),
   fold(_row, rune, key) {
     if (rune.kind !== 'interaction.opened') return undefined
+    const { session_id, at: opened_at, visibility } = rune
+    const { run_id = null, call_id = null, execution_id = null } = rune
+    const { coordination_id = null, goal_id = null, task_id = null } = rune
     const { interaction_kind, prompt, deadline } = rune.payload
-    const value: OpenInteraction = {
-      interaction_id: key,
-      session_id: rune.session_id,
-      run_id: rune.run_id ?? null,
-      call_id: rune.call_id ?? null,
-      execution_id: rune.execution_id ?? null,
-      coordination_id: rune.coordination_id ?? null,
-      goal_id: rune.goal_id ?? null,
-      task_id: rune.task_id ?? null,
-      interaction_kind,
-      prompt,
-      deadline,
-      opened_at: rune.at,
-      visibility: rune.visibility,
-    }
-    return { key, tag: deadline === null ? 'open' : 'due', sort: rune.at, value }
+    const about = { run_id, call_id, execution_id, coordination_id, goal_id, task_id }
+    const question = { interaction_kind, prompt, deadline, opened_at, visibility }
+    const value = { interaction_id: key, session_id, ...about, ...question }
+    return { key, tag: deadline === null ? 'open' : 'due', sort: opened_at, value }
   },
 }
 

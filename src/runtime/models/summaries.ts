@@ -200,11 +200,7 @@ export function sessionOfListing(key: string): string {
   return key.endsWith(byAgent) ? key.slice(0, -byAgent.length) : key
 }
 
-interface Place {
-  readonly state: SessionState
-  readonly status: string
-  readonly agent?: string
-}
+type Place = { readonly state: SessionState; readonly status: string; readonly agent?: string }
 
 /** The tag under which a session is listed. */
 export function listingTag({ state, status, agent }: Place): string {

@@ -95,10 +95,7 @@ function whyNot(engine: Engine, run: RunView, isAlone: boolean): Unfit | undefin
   return { error_code: 'RECOVERY_LIMIT', message: `It was put back ${requeueLimit} times without getting anywhere.` }
 }
 
-interface Unfit {
-  readonly error_code: string
-  readonly message: string
-}
+type Unfit = { readonly error_code: string; readonly message: string }
 
 /** The run fails for good. If a worker held it, its epoch goes up: a late worker cannot add to a run that is over. */
 function giveUp(engine: Engine, batch: Batch, run: RunView, { error_code, message }: Unfit) {
@@ -192,16 +189,13 @@ export async function handBack(engine: Engine, member: Member): Promise<void> {
   }
 }
 
-interface Recovery {
-  done: Promise<void>
-}
+type Recovery = { done: Promise<void> }
 
 /**
- * A start does not touch the runs that wait: there may be thousands. That a waiting run outlived the restart is recorded
- * when a command first touches its session, before anything else, or the run fails there if it cannot go on. A process
- * that only gives commands recovers nothing at its start. Where it has the store to itself, it first recovers the
- * session that a command touches: otherwise a cancel or a close would wait for a worker that does not exist, and an
- * answer would be accepted for a tool that is gone.
+ * A start does not touch the runs that wait: there may be thousands. A waiting run is preserved, or fails, when a command
+ * first touches its session. A process that only gives commands recovers nothing at its start. Where it has the store to
+ * itself, it first recovers the session that a command touches: otherwise a cancel would wait for a worker that does not
+ * exist, and an answer would be accepted for a tool that is gone.
  */
 export function createPreserving(engineOf: () => Engine): Preserving {
   const known = new Set<string>()

@@ -42,11 +42,7 @@ export function createAsking(hold: Hold, call: CallView, signal: AbortSignal) {
   }
 }
 
-interface Asking {
-  readonly asked: Json
-  readonly signal: AbortSignal
-  readonly opened: () => void
-}
+type Asking = { readonly asked: Json; readonly signal: AbortSignal; readonly opened: () => void }
 
 /**
  * Asks a person on behalf of a tool that is at work. The contract stays running: the tool may have acted already. The

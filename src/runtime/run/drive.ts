@@ -187,9 +187,8 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
 }
 
 /**
- * The scheduler of a goal gives out no more tasks than its limits allow. But a task that waited for a person goes on
- * when the answer comes, and its place may be taken by then. Undefined: there is no place, and the driver of the goal
- * wakes the run when one is free. The returned function ends the time in which the run is being taken.
+ * A task of a goal that waited for a person may find its place taken when it goes on. Undefined: there is no place, and
+ * the driver of the goal wakes the run when one is free. The returned function ends the time in which it is being taken.
  */
 function takePlace(
   { taking, turnedAway }: Engine,
@@ -213,9 +212,8 @@ function takePlace(
 }
 
 /**
- * A run whose call was begun by a worker that is gone goes on only if its log is what was recorded: whether the call may
- * be repeated stands there, and a changed byte must not start it a second time. Throws `store_damaged` otherwise. Who
- * signed an erasure is for `verify` to judge; here the chain and the payloads count.
+ * Proves the log of a run whose call was begun by a lost worker: a changed byte must not start the call a second time.
+ * Throws `store_damaged`. Only `verify` checks who signed an erasure.
  */
 async function proveInFlight(engine: Engine, state: SessionState, run: RunView): Promise<void> {
   if (!positionOf(state, run.run_id).pending.some(({ contract }) => contract === 'running')) return

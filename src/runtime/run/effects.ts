@@ -181,10 +181,7 @@ async function obstacleRemains(engine: Engine, call: CallView, signal: AbortSign
   }
 }
 
-interface Late {
-  readonly outcome: 'late'
-  readonly problem: string
-}
+type Late = { readonly outcome: 'late'; readonly problem: string }
 
 /** A probe may take as long as the tool itself; one that does not answer cannot tell. */
 async function probeOnce(

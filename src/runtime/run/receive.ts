@@ -22,11 +22,7 @@ import { proceed } from './round.ts'
 
 type Calls = Extract<Answer, { kind: 'calls' }>
 
-interface Planned {
-  readonly call: write.PlannedCall
-  readonly problem?: string
-  readonly duplicate?: string
-}
+type Planned = { readonly call: write.PlannedCall; readonly problem?: string; readonly duplicate?: string }
 
 /** Each time another contract must have taken a key in between; so often, it is a mistake of ours. */
 const tries = 20

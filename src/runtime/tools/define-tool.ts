@@ -63,17 +63,8 @@ const choices: { readonly [F in keyof Tool]?: readonly unknown[] } = {
   probe: [],
 }
 
-const fields = [
-  'name',
-  'description',
-  'input',
-  'inputSchema',
-  'version',
-  'timeoutMs',
-  'maxOutputBytes',
-  'run',
-  ...Object.keys(choices),
-]
+const others = ['name', 'description', 'input', 'inputSchema', 'version', 'timeoutMs', 'maxOutputBytes', 'run']
+const fields = [...others, ...Object.keys(choices)]
 
 /** Refuses a field that is not known, which would have no effect, and a value that its field does not allow. */
 function misspelled(tool: Tool): string | undefined {

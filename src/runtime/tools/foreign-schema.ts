@@ -7,20 +7,14 @@ import type { Tool } from './tool.ts'
 
 type Schema = Readonly<Record<string, Json>>
 
-interface Rule {
-  readonly way: readonly Step[]
-  readonly pattern: RE2JS
-  readonly source: string
-}
+type Rule = { readonly way: readonly Step[]; readonly pattern: RE2JS; readonly source: string }
 
 type Step = { readonly member: string } | 'items' | 'members'
 
 /**
- * The shape of a JSON Schema that somebody else wrote, or why there is none.
- *
- * No pattern of it reaches the backtracking engine of the language, which can take years over 40 characters: patterns
- * run in RE2, in time linear in the text. What RE2 cannot express (look-around, back references) is a problem, and so
- * is a pattern below `anyOf`, `oneOf`, `not`, `if` or `contains`, where it cannot be checked apart from the rest.
+ * The shape of a JSON Schema from outside, or why there is none. Its patterns run in RE2, in time linear in the text,
+ * never in a backtracking engine. What RE2 cannot express (look-around, back references) is a problem, and so is a
+ * pattern below `anyOf`, `oneOf`, `not`, `if` or `contains`, where it cannot be checked apart from the rest.
  */
 export function foreignShape(given: unknown): { readonly shape: z.ZodType } | { readonly problem: string } {
   const read = boundedJson(given, jsonLimits.schema)
@@ -37,16 +31,9 @@ export function foreignShape(given: unknown): { readonly shape: z.ZodType } | { 
 }
 
 /** Schemas stand in these places: one, a list of them, or one for each name. */
+// biome-ignore format: one line for what belongs together
 const single = [
-  'additionalProperties',
-  'additionalItems',
-  'contains',
-  'else',
-  'if',
-  'items',
-  'not',
-  'propertyNames',
-  'then',
+  'additionalProperties', 'additionalItems', 'contains', 'else', 'if', 'items', 'not', 'propertyNames', 'then',
 ]
 const listed = ['allOf', 'anyOf', 'items', 'oneOf', 'prefixItems']
 const named = ['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties']
@@ -173,10 +160,8 @@ function* textsAt(
 }
 
 /**
- * The JSON Schema of a tool's arguments, or why there is none.
- *
- * Both sides of the shape must be JSON: what the model writes and what the tool receives are then one value, which can
- * be recorded, approved and hashed. With a transform in between, a person would approve something else than what runs.
+ * The JSON Schema of a tool's arguments, or why there is none. Both sides of the shape must be JSON: the model writes and
+ * the tool receives one value. With a transform in between, a person would approve something else than what runs.
  */
 function inputSchema(input: z.ZodType): { schema: Schema } | { problem: string } {
   if (typeof Object(Object(input)._zod).run !== 'function')

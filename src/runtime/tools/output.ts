@@ -9,10 +9,7 @@ import type { Probed } from './tool.ts'
 /** Stores a text that is too long for the record and says under which reference. */
 export type KeepWhole = (text: string, media_type: 'application/json' | 'text/plain') => Promise<string>
 
-interface Limited {
-  readonly output: Json
-  readonly output_ref?: string
-}
+type Limited = { readonly output: Json; readonly output_ref?: string }
 
 /** What a tool returned, as a value that can be recorded. A longer one is cut for the model, and the whole is kept. */
 export async function limitOutput(

@@ -33,10 +33,7 @@ function forModel(messages: readonly Message[], model: string): readonly Message
   })
 }
 
-interface Call {
-  readonly name: string
-  readonly arguments: Json
-}
+type Call = { readonly name: string; readonly arguments: Json }
 
 const limit = 3
 
