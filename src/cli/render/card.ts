@@ -1,5 +1,5 @@
 import type { Json } from '../../kernel/json.ts'
-import type { Evidence } from '../../runes/kinds/call.ts'
+import type { Evidence } from '../../runes/kinds.ts'
 import type { InteractionCard } from '../../wire/interaction.ts'
 import { ago, fullTime, inOrder, type Paint, remaining, safe, safeLine } from './text.ts'
 
