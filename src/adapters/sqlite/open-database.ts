@@ -82,6 +82,20 @@ export function watchFiles(files: readonly string[]): () => void {
   }
 }
 
+/** A file system tells times in steps of some milliseconds: two changes in one step look like one. */
+const stepMs = 100
+
+/** Tells whether a file of the folder may have been added, removed or renamed since the last call. */
+export function watchFolder(folder: string, now: () => number): () => boolean {
+  let seen: number | undefined
+  return () => {
+    const changed = statSync(folder, { throwIfNoEntry: false })?.mtimeMs
+    const isSame = changed !== undefined && changed === seen && now() - changed > stepMs
+    seen = changed
+    return !isSame
+  }
+}
+
 const refused = (store: string, problem: string) => faults.store_unusable({ store, problem })
 const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
 

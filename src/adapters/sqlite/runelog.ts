@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { accepted, faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { createBell, createTail, follow } from '../../runelog/follow.ts'
@@ -11,7 +12,7 @@ import type { Rune, StoredRecord } from '../../runes/rune.ts'
 import { createErasures, doomedDamage, findStrays, readDoomed } from './companion-files.ts'
 import { createGroupCommit, type Decided } from './group-commit.ts'
 import { type Lock, takeLock } from './lock.ts'
-import { explain, openDatabase, watchFiles } from './open-database.ts'
+import { explain, openDatabase, watchFiles, watchFolder } from './open-database.ts'
 import { createReader, type Place, placeIn } from './reader.ts'
 import { createFolding, createRows, trimCache } from './rows.ts'
 import { createSearch } from './search.ts'
@@ -64,6 +65,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     checkDatabase()
     lock.check()
   }
+  const hasFolderChanged = watchFolder(dirname(path), Date.now)
   const group = createGroupCommit({
     commit(decide) {
       commit(() => {
@@ -71,7 +73,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
         return rows.behind() < rowsBehind ? steps : [...steps, ...rows.write()]
       })
       // A file that was removed still takes what is written to it, and no process will ever read that.
-      checkFiles()
+      if (hasFolderChanged()) checkFiles()
     },
     broken(fault) {
       options.broken?.(fault)
