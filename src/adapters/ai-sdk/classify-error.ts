@@ -76,10 +76,7 @@ function detail(type: ErrorTypeName, { status, message, words }: Evidence): stri
   return [status === undefined ? '' : `HTTP ${status}.`, shown].filter((part) => part !== '').join(' ')
 }
 
-/**
- * The `error_type`s of `turn.error` that providers cause. They are public: add rows, never rename one. `retryable`: the
- * same request may well succeed a little later. Nothing of the broken answer was acted upon.
- */
+/** The public `error_type`s of `turn.error`: add rows, never rename one. A retry may help if `retryable`. */
 // biome-ignore format: tables are audited by eye, so their columns line up
 export const errorTypes = {
   stream_truncated: { retryable: true,  says: 'The stream ended before the answer was complete.' },

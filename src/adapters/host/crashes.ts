@@ -23,10 +23,7 @@ export function dieBy(way: (crash: Crash) => void): void {
 
 let watchers = 0
 
-/**
- * Records an uncaught error with the tool call that it belongs to; then the process ends as it would have. Returns the
- * way to stop.
- */
+/** Records an uncaught error with its tool call; then the process ends as it would have. Returns how to stop. */
 export function watchCrashes(): () => void {
   if (watchers++ === 0) process.on('uncaughtExceptionMonitor', attribute)
   let isOver = false

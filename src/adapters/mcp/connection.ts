@@ -29,10 +29,7 @@ interface ConnectionPorts {
   readonly version: string
 }
 
-/**
- * One server, connected on demand, and again after it died. A call is never sent twice. `warn` gets trouble between
- * calls.
- */
+/** One server, connected on demand and again after it died. No call is sent twice. `warn` gets errors between calls. */
 export function connectionTo(name: string, server: McpServer, { warn, version }: ConnectionPorts) {
   let current: Promise<Live> | undefined
   let isClosed = false

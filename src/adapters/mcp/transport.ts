@@ -92,10 +92,7 @@ type Message = Parameters<NonNullable<StreamableHTTPClientTransport['onmessage']
 /** Identifies one call from the library's request to its transport. */
 export type Mark = () => void
 
-/**
- * Over HTTP each answer has its own stream, and the library waits for ever if that ends without one. `lost` is called
- * then.
- */
+/** Calls `lost` when the HTTP stream of a call ends without an answer: the library would wait for ever. */
 export function watchLostAnswers(transport: StreamableHTTPClientTransport) {
   const awaited = new Set<unknown>()
   const calls = new WeakMap<Mark, () => void>()

@@ -76,10 +76,7 @@ export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { warn, re
     },
   }
 
-  /**
-   * A queue that cannot report a job ends for good. One that gets no answer to a fetch is ended here: the job may be
-   * locked for it for hours. Another queue takes its place.
-   */
+  /** A queue ends when it cannot report a job, or here when a fetch gets no answer: its job may be locked for hours. */
   function begin() {
     const events: WorkerEvents = new EventEmitter()
     for (const looked of ['worker:getJob:empty', 'job:start'] as const)

@@ -21,10 +21,7 @@ async function locked({ connection }: Transaction, session_id: string, segments:
   return { place, records: await reader.whole(place) }
 }
 
-/**
- * Erases one payload; answers with the segment it replaced. Refused while a run is held or can be acquired, since its
- * worker may have read the content.
- */
+/** Erases one payload; returns the segment it replaced. Refused while a run of the session is held or can be acquired. */
 export async function redactIn(
   transaction: Transaction,
   asked: Asked,

@@ -38,10 +38,7 @@ const alone_ms = 30_000
 const groupLimit = 256
 const collisionLimit = 20
 
-/**
- * One connection that writes. Requests that arrive during a commit share the next one. A session always uses the same
- * lane, so its appends keep their order.
- */
+/** One connection that writes. Requests that arrive during a commit share the next one. */
 export function createLane(ports: LanePorts) {
   const queue: Job[] = []
   let connection: Connection | undefined

@@ -8,10 +8,7 @@ import { channel } from './schema.ts'
 /** An event loop that was held for longer may not have read the answer that was there. */
 const held_ms = 500
 
-/**
- * Subscribes to the commits of other processes. After a lost connection all followers look once. A silent connection is
- * found by a query now and then; the others to its address are closed with it.
- */
+/** Subscribes to the commits of other processes. After a reconnect all followers read once: notices may be lost. */
 export async function listen(url: string, origin: string, bell: Bell, answer_ms = usual_answer_ms) {
   const patience = Math.round(answer_ms / 2)
   let isClosed = false
@@ -42,6 +39,7 @@ export async function listen(url: string, origin: string, bell: Bell, answer_ms 
     }
   }
 
+  /** Finds a silent connection, and closes the others to its address with it. */
   async function probe() {
     const [asked, sent] = [client, performance.now()]
     try {

@@ -101,6 +101,7 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
   const reader = createReader({ send, text: (text, values = []) => ask({ text, values: [...values] }) }, segments)
   const { place: _place, whole: _whole, ...reads } = reader
 
+  /** A session always uses the same lane, so its appends keep their order. */
   function laneOf(session_id: string) {
     let sum = 0
     for (let i = 0; i < session_id.length; i++) sum = (sum * 31 + session_id.charCodeAt(i)) % 65_521

@@ -33,10 +33,7 @@ type Wanted = Pick<Change, 'model' | 'key'>
 
 const nameOf = (model: string, key: string) => `${model} ${key}`
 
-/**
- * Locks the heads and rows of these batches, so what is judged holds until the commit. Where a row is missing, the
- * unique keys decide.
- */
+/** Locks the heads and rows of these batches until the commit. Where a row is missing, the unique keys decide. */
 export async function beginTransaction(connection: Connection, batches: readonly Prepared[], ports: TransactionPorts) {
   const { models } = ports
   const heads = new Map<string, Head>()

@@ -36,10 +36,7 @@ interface ErasurePorts {
   readonly eraseBlobs: RunelogOptions['eraseBlobs']
 }
 
-/**
- * Files cannot be removed in a transaction. Their names are committed with the redaction and struck off once they are
- * gone, so a killed process leaves the rest to the next one.
- */
+/** The names of files to remove are committed with the redaction: after a kill, the next process removes the rest. */
 export function createErasures({ reader, segments, write, eraseBlobs }: ErasurePorts) {
   const pending = () => {
     const doomed = readDoomed(reader.meta('erasing'))

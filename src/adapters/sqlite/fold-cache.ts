@@ -7,10 +7,7 @@ import type { FoldCache } from '../../runtime/session-cache.ts'
 import { DatabaseSync } from './driver.ts'
 import { causeOf, explain, readDatabase } from './open-database.ts'
 
-/**
- * The fold cache, in a file of its own. Nothing is synced: lost parts are folded again, and changed ones have the wrong
- * code and are not used.
- */
+/** The fold cache, in its own file. Nothing is synced: a part that is lost or changed is not used but folded again. */
 export function openFoldCache(path: string, signer: () => Signer): FoldCache {
   const db = open(path)
   const codeOf = coding(signer)

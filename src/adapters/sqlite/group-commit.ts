@@ -29,10 +29,7 @@ interface GroupPorts {
   readonly broken: (fault: Fault) => void
 }
 
-/**
- * Requests of one turn of the event loop share one transaction and one fsync. A group is decided and committed
- * synchronously, so no reader sees the state between.
- */
+/** Requests of one turn of the event loop share one transaction and one fsync; no reader sees the state between. */
 export function createGroupCommit({ commit, committed, broken }: GroupPorts) {
   let queue: Request[] = []
   let idle: (() => void)[] = []

@@ -114,9 +114,7 @@ BEGIN SELECT RAISE(ABORT, 'the runelog is append-only'); END;
 PRAGMA application_id = ${applicationId};
 `
 
-/**
- * Copies in memory that hide the tables of the file, so that a process that may not write can bring them up to date.
- */
+/** Copies in memory that hide the tables of the file: a process that may not write folds into them. */
 export const shadow = `
 PRAGMA temp_store = MEMORY;
 CREATE TEMP TABLE meta ${metaColumns};

@@ -105,10 +105,7 @@ function readable<T>(read: () => T): T {
 
 const eraseTraces = new Set<Step['name']>(['erasePayload', 'dropArchived', 'changeSegment'])
 
-/**
- * The only code that changes the database. The transaction is open while `decide` runs: lookups in an open one take a
- * fifth of the time. After an error the outcome is unknown.
- */
+/** The only code that changes the database. The transaction is open while `decide` runs, which speeds up lookups. */
 export function createWriter(db: DatabaseSync, statements: Statements) {
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')

@@ -17,9 +17,7 @@ export interface ShellOptions {
   readonly maxOutputBytes?: number
 }
 
-/**
- * Runs commands in namespaces, without privileges. They may read what their user may, so the tool must be configured.
- */
+/** Runs commands in namespaces, without privileges. They may read what their user may, so it must be configured. */
 export function shellTool(root: Root, options: ShellOptions): Tool {
   const { network = false, timeoutMs = 60_000, maxOutputBytes = 64_000 } = options
   const sandbox = openSandbox(root.path, network)
