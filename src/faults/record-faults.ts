@@ -78,14 +78,12 @@ export const recordFaults = {
   }),
 }
 
-/** What brings a suspended session back, as one would type it. */
 function wayBack({ session_id, by }: { session_id: string; by: 'budget' | 'errors' }): string {
   return by === 'budget'
     ? `give it a larger budget (statewright resume ${session_id} --budget LIMIT=NUMBER)`
     : `look at its errors and reset it (statewright resume ${session_id})`
 }
 
-/** What goes on with the content of an event, and what to do. */
 function restsOn({ what, id, run_id = id }: { what: 'call' | 'run' | 'goal'; id: string; run_id?: string }): string {
   if (what === 'run')
     return `${id} was told it and has not answered yet. Wait until ${id} has answered, or cancel ${id}`

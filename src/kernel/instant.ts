@@ -2,7 +2,6 @@ const dayText = /^\d{4}-\d\d-\d\d$/
 const instantText =
   /^(\d{4}-\d\d-\d\d)T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i
 const dayLength = 86_400_000
-/** The last instant that `Date` knows. */
 const lastInstant = 8.64e15
 
 /** An instant, in milliseconds since 1970, as ISO 8601 in UTC. A later one than `Date` knows is shown as the last one. */

@@ -177,10 +177,8 @@ export interface Reading extends Finding {
   readonly guard: string
 }
 
-/** A pure predicate over the facts that it declares as its parameter. */
 type Predicate = { read(facts: object): Finding }['read']
 
-/** What a machine's guards are: one predicate for each name that its edges mention. */
 type Predicates<G extends string = string> = { readonly [K in G]: Predicate }
 
 /** A finding that holds if `holds` does, with the sentence for either case. */

@@ -1,8 +1,7 @@
 import { type Finding, type Machine, predicatesOf } from '../kernel/machine.ts'
 import { settled } from '../kernel/transition.ts'
 import { machineNamed } from '../machines/all.ts'
-import { carriedEdges } from '../runes/carried-moves.ts'
-import { type Rune, type StoredRecord, toRune } from '../runes/rune.ts'
+import { carriedEdges, type Rune, type StoredRecord, toRune } from '../runes/rune.ts'
 import { foldSession, newSessionState } from './fold-session.ts'
 import { recordedFacts, type Situation } from './guard-facts.ts'
 

@@ -1,8 +1,8 @@
 import type { Reading } from '../kernel/machine.ts'
 import { silentEdges } from '../kernel/transition.ts'
 import { declaredState, type MachineName, machineNamed } from '../machines/all.ts'
-import { carriedMoves } from '../runes/carried-moves.ts'
 import type { Rune } from '../runes/rune.ts'
+import { carriedMoves } from '../runes/rune.ts'
 import type { SubjectCard } from '../wire/machine.ts'
 
 /** One move of one subject, recorded by its own machine or carried by another. An opening has no `from` and no `trigger`. */

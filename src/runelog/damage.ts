@@ -49,7 +49,6 @@ export interface StoredRow extends Omit<Row, 'value'> {
   readonly value: string
 }
 
-/** Where the damage of a store is looked for. */
 interface Auditable {
   readonly records: AsyncIterable<ArchivedRecord>
   /** Rows are as of the record at this place in the order of the commits. */

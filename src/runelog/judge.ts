@@ -60,7 +60,6 @@ export function judge(
   return folding.changes()
 }
 
-/** Folds runes into the rows of the read models. */
 interface Folding {
   fold(rune: FoldableRune): Fault | undefined
   /** The rows that differ from what `look` shows. */

@@ -5,7 +5,6 @@ interface Match {
   readonly pattern: number
 }
 
-/** Finds any of many patterns in one pass over a text. */
 interface Matcher {
   next(text: string, from: number): Match | undefined
   /** How many characters at the end of a text may be the beginning of a pattern, and are not all of it. */

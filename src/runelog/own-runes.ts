@@ -123,7 +123,6 @@ type Read = { readonly header: Header; readonly record: StoredRecord }
 const headerOf = ({ header }: StoredRecord) => JSON.parse(header) as Header
 const payloadOf = ({ record }: Read) => JSON.parse(record.payload) as { readonly input?: unknown; request?: string }
 
-/** The records whose header names this id. */
 function about(records: readonly StoredRecord[], id: string): readonly Read[] {
   const quoted = JSON.stringify(id)
   return records.flatMap((record) => (record.header.includes(quoted) ? [{ header: headerOf(record), record }] : []))

@@ -133,7 +133,6 @@ function escapeAt(text: string, at: number): Escape {
   return mark === backslash ? lettersAt(text, at) : mark === ampersand ? entityAt(text, at) : none
 }
 
-/** What a letter after a backslash means, by its code. */
 const letters = new Map(
   Object.entries({ '"': '"', "'": "'", '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }).map(
     ([letter, meant]) => [letter.charCodeAt(0), meant.charCodeAt(0)],

@@ -136,7 +136,6 @@ export function createRedactor({ secrets = new Map() }: Secrets): Redactor {
   }
 }
 
-/** Text that arrives in pieces, without its secrets. */
 interface CleanStream {
   /** What may be passed on now: never a part of a secret whose rest is still to come. */
   add(text: string): string

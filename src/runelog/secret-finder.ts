@@ -68,7 +68,6 @@ function byteForms(bytes: Uint8Array): readonly string[] {
 
 type Span = { readonly from: number; readonly to: number; readonly name: string }
 
-/** Finds secrets in a text, in whatever form. */
 interface Finder {
   find(text: string): string | undefined
   /** Where secrets stand, from left to right. Those that overlap are one span, named after the longest of them. */

@@ -29,11 +29,6 @@ export function textKey(session_id: string, event_id: number): string {
   return `${session_id}/${event_id}`
 }
 
-/** The session whose text has this key. */
-function sessionOfText(key: string): string {
-  return key.slice(0, key.indexOf('/'))
-}
-
 /** Goes through the rows of all texts: for a store in memory, and for commands that look once. */
 export function findWords(
   rows: Iterable<Row<string>>,
@@ -49,7 +44,7 @@ export function findWords(
   }
   const found = new Set<string>()
   for (const row of rows) {
-    const session_id = sessionOfText(row.key)
+    const [session_id = ''] = row.key.split('/', 1)
     if (!found.has(session_id) && has(row)) found.add(session_id)
   }
   return session_ids

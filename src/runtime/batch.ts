@@ -6,9 +6,9 @@ import { type MachineName, machineOf } from '../machines/all.ts'
 import { couplings } from '../machines/couplings.ts'
 import { type GivenFacts, type Named, recordedFacts } from '../observation/guard-facts.ts'
 import type { CallView, InteractionView, RunView, SessionState } from '../observation/session-state.ts'
-import { type Carrier, carriedEdges, carriedMoves, carries } from '../runes/carried-moves.ts'
 import type { Kind, Payload } from '../runes/kinds.ts'
 import type { Actor, Concerns, Draft, RecordedMove, Visibility } from '../runes/rune.ts'
+import { type Carrier, carriedEdges, carriedMoves, carries } from '../runes/rune.ts'
 
 /** One subject of a machine, and the ids that each of its runes carries. */
 export interface Subject<N extends MachineName = MachineName> {

@@ -2,8 +2,8 @@ import { edgeName } from '../../scripts/edges.ts'
 import type { Machine } from '../../src/kernel/machine.ts'
 import { settled } from '../../src/kernel/transition.ts'
 import { machines } from '../../src/machines/all.ts'
-import { carriedMoves } from '../../src/runes/carried-moves.ts'
 import type { Rune } from '../../src/runes/rune.ts'
+import { carriedMoves } from '../../src/runes/rune.ts'
 
 const byName = new Map<string, Machine>(machines.map((machine) => [machine.name, machine]))
 

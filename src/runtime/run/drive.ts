@@ -66,7 +66,6 @@ async function step(hold: Hold): Promise<'on' | 'over'> {
   }
 }
 
-/** Asks what is under way to stop, and waits for its answer as long as the cancel grace lasts. */
 async function stopHeld(hold: Hold): Promise<'over'> {
   for (const { abort } of hold.inHand.values()) abort.abort()
   await waitForEffects(hold)

@@ -111,7 +111,6 @@ function close(hold: Hold, batch: Batch, reason: string) {
   closeCalls(hold.engine, batch, hold.run, { reason, actor: 'graph_runner', knownOf: (call) => known(hold, call) })
 }
 
-/** Records evidence of the tool or the probe that is not on record yet, or that the tool did not end. */
 function recordEvidence(hold: Hold, batch: Batch, call: CallView) {
   const entry = hold.inHand.get(call.call_id)
   if (entry === undefined || hold.unknown.has(call.call_id)) return

@@ -145,7 +145,6 @@ function finishTools(hold: Hold, batch: Batch, calls: readonly CallView[]): 'on'
   return 'on'
 }
 
-/** The result or the error of a call: from this append, or from the dialogue. */
 function outcomeOf({ agent }: Hold, { runes }: Batch, call_id: string) {
   let result: Json = null
   let error: string | null = null

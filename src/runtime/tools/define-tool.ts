@@ -66,7 +66,6 @@ const choices: { readonly [F in keyof Tool]?: readonly unknown[] } = {
 const others = ['name', 'description', 'input', 'inputSchema', 'version', 'timeoutMs', 'maxOutputBytes', 'run']
 const fields = [...others, ...Object.keys(choices)]
 
-/** Refuses a field that is not known, which would have no effect, and a value that its field does not allow. */
 function misspelled(tool: Tool): string | undefined {
   const unknown = Object.keys(tool).find((field) => !fields.includes(field))
   if (unknown !== undefined) return unknownField(unknown, fields)
