@@ -78,7 +78,7 @@ export interface Settings {
   readonly leaseMs: number
   /** How long a run that need not have a reply waits for one. */
   readonly replyTimeoutMs: number
-  /** How long a cancelled effect may take to say what it came to. After that it is cancelled, or unknown if it cannot be undone. */
+  /** How long a cancelled effect may take to end. After that it is cancelled, or unknown if it cannot be undone. */
   readonly cancelGraceMs: number
   /** How long after its timeout a stopped worker might still act; null where a dead process is surely dead. */
   readonly lateWorkerMs: number | null

@@ -139,10 +139,10 @@ function responseOf(thrown: unknown, clean: Clean): Evidence['response'] {
   const error = Object(thrown)
   const answer = read(() => Object(error.response))
   const status = [error, answer].map((of) => read(() => of?.status ?? of?.statusCode)).find(Number.isSafeInteger)
-  const said = [answer, error]
+  const content = [answer, error]
     .map((of) => read(() => of?.responseBody ?? of?.body ?? of?.data))
     .find((value) => value !== undefined && value !== null)
-  const body = said === undefined ? undefined : text(() => written(said), clean, excerpt)
+  const body = content === undefined ? undefined : text(() => written(content), clean, excerpt)
   if (status === undefined && body === undefined) return undefined
   return { ...(status !== undefined && { status }), ...(body !== undefined && { body }) }
 }

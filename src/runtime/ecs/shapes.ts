@@ -108,7 +108,7 @@ export function valueProblem(field: Field, value: Json): string | undefined {
   return checks[field.type](field, value)
 }
 
-/** Nothing was said: no value, or a text or a list with nothing in it. */
+/** No value, or an empty text or list. */
 export function isEmpty(value: Json | undefined): boolean {
   return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
 }

@@ -86,39 +86,39 @@ async function ask(hold: Hold): Promise<{ answered: Answer; spent: Exhausted | u
 }
 
 /** The usage of a cut answer: as its provider reported it in time, or as it is estimated. */
-function withUsage<A extends Answer>(said: A, output_tokens: number): A {
-  const { input_tokens, output_tokens: reported } = said.usage
-  return { ...said, usage: { input_tokens, output_tokens: Math.max(reported, output_tokens) } }
+function withUsage<A extends Answer>(answered: A, output_tokens: number): A {
+  const { input_tokens, output_tokens: reported } = answered.usage
+  return { ...answered, usage: { input_tokens, output_tokens: Math.max(reported, output_tokens) } }
 }
 
-function isCut(said: Answer): boolean {
-  if (said.kind !== 'final') return !('text' in said)
-  return said.finish === 'length' || said.finish === 'content_filter'
+function isCut(answered: Answer): boolean {
+  if (answered.kind !== 'final') return !('text' in answered)
+  return answered.finish === 'length' || answered.finish === 'content_filter'
 }
 
 /** The store takes secrets out of all that it records; a long text would hold the event loop there. */
-async function withoutSecrets({ redactor }: Engine, said: Answer): Promise<Answer> {
-  if (!('text' in said)) return { ...said, partial: await redactor.redactLong(said.partial, true) }
-  const text = await redactor.redactLong(said.text, isCut(said))
-  if (said.kind === 'final' || said.provider_state === undefined) return { ...said, text }
-  return { ...said, text, provider_state: (await redactor.cleanLong(said.provider_state)).value }
+async function withoutSecrets({ redactor }: Engine, answered: Answer): Promise<Answer> {
+  if (!('text' in answered)) return { ...answered, partial: await redactor.redactLong(answered.partial, true) }
+  const text = await redactor.redactLong(answered.text, isCut(answered))
+  if (answered.kind === 'final' || answered.provider_state === undefined) return { ...answered, text }
+  return { ...answered, text, provider_state: (await redactor.cleanLong(answered.provider_state)).value }
 }
 
-async function conclude(hold: Hold, said: Answer, spent: Exhausted | undefined): Promise<'on' | 'over'> {
-  const cut = { partial: 'text' in said ? said.text : said.partial, usage: said.usage }
+async function conclude(hold: Hold, answered: Answer, spent: Exhausted | undefined): Promise<'on' | 'over'> {
+  const cut = { partial: 'text' in answered ? answered.text : answered.partial, usage: answered.usage }
   // A run that was asked to stop is stopped, whatever its answer is.
   if (hold.run.cancel !== null) return cancelHeld(hold, cut)
   const isSteered = hold.run.steers.length > 0
-  switch (said.kind) {
+  switch (answered.kind) {
     case 'aborted':
       if (spent !== undefined && hold.lease.isValid()) return stopSpent(hold, spent, cut)
       return isSteered ? steer(hold, cut) : release(hold, 'the worker is shutting down', cut)
     case 'error':
-      return broken(hold, said, cut)
+      return broken(hold, answered, cut)
     case 'final':
-      return isSteered ? steer(hold, cut) : succeed(hold, said)
+      return isSteered ? steer(hold, cut) : succeed(hold, answered)
     case 'calls':
-      return call(hold, said, cut)
+      return call(hold, answered, cut)
   }
 }
 
@@ -127,23 +127,23 @@ const repeatedCalls = {
   message: 'The model made the same call three times in a row.',
 }
 
-async function call(hold: Hold, said: Extract<Answer, { kind: 'calls' }>, cut: Cut): Promise<'on' | 'over'> {
+async function call(hold: Hold, answered: Extract<Answer, { kind: 'calls' }>, cut: Cut): Promise<'on' | 'over'> {
   const { round } = turnOf(hold)
   if (round >= hold.definition.maxRounds) {
     const message = `The turn took ${round} rounds of calls, which is the limit.`
     return failRun(hold, { error_code: 'ROUND_LIMIT', message }, cut)
   }
   const { redact } = hold.engine.redactor
-  const read = said.calls.map((call) => readCall(hold.definition.registry, call, redact))
+  const read = answered.calls.map((call) => readCall(hold.definition.registry, call, redact))
   // The dialogue has the arguments as they were read, with defaults filled in.
-  const recorded = said.calls.map(({ name }, i) => ({ name, arguments: read[i]?.args ?? null }))
+  const recorded = answered.calls.map(({ name }, i) => ({ name, arguments: read[i]?.args ?? null }))
   if (isRepeated(hold.agent.dialogue.messages, recorded, canonicalJson)) return failRun(hold, repeatedCalls, cut)
   // A step for a person is no tool call, and counts for no budget.
-  const toolCalls = said.calls.filter(({ name }) => !isStep(hold, name)).length
+  const toolCalls = answered.calls.filter(({ name }) => !isStep(hold, name)).length
   const over = await stopBefore(hold, toolCalls, cut)
   if (over !== undefined) return over
   try {
-    return await receive(hold, said, read)
+    return await receive(hold, answered, read)
   } catch (error) {
     if (!isFault(error, 'budget_spent')) throw error
     // Another agent made the last calls of a common budget after we had looked: the store refused ours.
@@ -157,13 +157,13 @@ async function call(hold: Hold, said: Extract<Answer, { kind: 'calls' }>, cut: C
   }
 }
 
-async function succeed(hold: Hold, said: Extract<Answer, { kind: 'final' }>): Promise<'over'> {
+async function succeed(hold: Hold, answered: Extract<Answer, { kind: 'final' }>): Promise<'over'> {
   const batch = batchFor(hold)
   const { round } = turnOf(hold)
-  const finish = said.finish === 'length' ? 'truncated' : said.finish === 'content_filter' ? 'filtered' : 'stop'
-  const completed = { final_output: said.text, usage: said.usage, round, finish } as const
+  const finish = answered.finish === 'length' ? 'truncated' : answered.finish === 'content_filter' ? 'filtered' : 'stop'
+  const completed = { final_output: answered.text, usage: answered.usage, round, finish } as const
   batch.on(heldTurn(hold), 'reasoning').move('response_done', completed)
-  batch.on(subject.run(hold.run), 'graph_runner').move('turn.succeeded', { result: said.text })
+  batch.on(subject.run(hold.run), 'graph_runner').move('turn.succeeded', { result: answered.text })
   await commit(hold, batch)
   return 'over'
 }

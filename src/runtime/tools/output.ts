@@ -151,12 +151,12 @@ export interface Unusable {
 
 /** The answer of a probe. One of another form is never taken for `did_not`, which would permit the action again. */
 export function readProbed(answer: unknown, clean: Clean): Probed | Unusable {
-  const { outcome: said, result } = Object(answer)
-  const outcome = typeof answer === 'object' ? outcomes.find((known) => known === said) : undefined
+  const { outcome: given, result } = Object(answer)
+  const outcome = typeof answer === 'object' ? outcomes.find((known) => known === given) : undefined
   if (outcome === 'happened') return { outcome, result }
   if (outcome !== undefined) return { outcome }
   const kind = sayValue(answer, clean)
-  const shown = kind === 'an object' ? `an object whose outcome is ${sayValue(said, clean)}` : kind
+  const shown = kind === 'an object' ? `an object whose outcome is ${sayValue(given, clean)}` : kind
   const allowed = outcomes.map((known) => `"${known}"`).join(', ')
   return {
     outcome: 'unusable',
