@@ -13,6 +13,9 @@ interface Argument {
   readonly name: string
 }
 
+type Members = Readonly<Record<string, 'function' | 'string'>>
+type Issue = { readonly path: readonly PropertyKey[]; readonly message: string }
+
 /** A copy of what a program handed over, read once and within limits. What does not fit is refused by its place. */
 export function readArgument<S extends z.ZodType>(
   at: Argument,
@@ -29,11 +32,7 @@ export function readArgument<S extends z.ZodType>(
 }
 
 /** What the Coordinator needs from its caller as functions and names, under the names that are asked for. */
-export function checkMembers(
-  at: Argument,
-  value: unknown,
-  members: Readonly<Record<string, 'function' | 'string'>>,
-): void {
+export function checkMembers(at: Argument, value: unknown, members: Members): void {
   const problems = Object.entries(members).flatMap(([member, type]) =>
     typeof memberOf(value, member) === type ? [] : [{ path: [member], message: `must be a ${type}` }],
   )
@@ -99,20 +98,15 @@ export function memberOf(value: unknown, name: string): unknown {
   }
 }
 
-/** The members that count, each read once; a program may keep more beside them. */
+/** These members, each read once. Others are ignored. */
 export function pick<T extends object, K extends keyof T & string>(value: T, names: readonly K[]): Partial<Pick<T, K>> {
   const members = names.map((name) => [name, memberOf(value, name)])
   return Object.fromEntries(members.filter(([, member]) => member !== undefined))
 }
 
-function unfit(
-  { of, name }: Argument,
-  problems: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],
-): Fault {
-  const told = problems.slice(0, mostProblems).map(({ path, message }) => ({
-    in: name,
-    pointer: pointerTo(path),
-    problem: message,
-  }))
-  return faults.bad_request({ operation: of, problems: told })
+function unfit({ of, name }: Argument, problems: readonly Issue[]): Fault {
+  const listed = problems.slice(0, mostProblems).map(({ path, message: problem }) => {
+    return { in: name, pointer: pointerTo(path), problem }
+  })
+  return faults.bad_request({ operation: of, problems: listed })
 }

@@ -29,6 +29,12 @@ export function isRecord(value: Json | undefined): value is { readonly [key: str
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** The text at this place of a JSON value. Undefined: there is none. */
+export function textAt(value: Json, ...path: readonly string[]): string | undefined {
+  const found = path.reduce<Json | undefined>((at, name) => (isRecord(at) ? at[name] : undefined), value)
+  return typeof found === 'string' ? found : undefined
+}
+
 /** Seals an intent whose checksum is empty. The precheck refuses an intent whose checksum does not match. */
 export function sealIntent(intent: Json, sha256: Sha256): Json {
   const audit = isRecord(intent) ? intent.audit : undefined

@@ -1,7 +1,7 @@
 import { machineDigest } from '../kernel/digest.ts'
 import { isTerminal } from '../kernel/machine.ts'
 import { coordinationMachine } from '../machines/coordination.ts'
-import { checksumOf, isRecord } from './checksum.ts'
+import { checksumOf, textAt } from './checksum.ts'
 import { advance, arrive, begin } from './engine.ts'
 import { lineageOf } from './outputs/lineage.ts'
 import {
@@ -66,17 +66,14 @@ export function recoveryOf(
   return final_state === undefined ? null : { run_id, final_state, tape_checksum: checksumOf(tape, sha256) }
 }
 
-function tapeOf(
-  { run_id, input, state, entries, decisions, evaluations, artifacts }: Progress,
-  { sha256 }: Ports,
-): RunTape {
-  const id = isRecord(input.intent) ? input.intent.id : undefined
+function tapeOf(progress: Progress, { sha256 }: Ports): RunTape {
+  const { run_id, input, state, entries, decisions, evaluations, artifacts } = progress
   const failure = artifacts.failure_pack
   const digest = machineDigest(coordinationMachine, sha256)
   return {
     run_id,
     schema_version: '0.9.2',
-    intent_id: typeof id === 'string' ? id : null,
+    intent_id: textAt(input.intent, 'id') ?? null,
     coordinator_version: coordinatorVersion,
     machine: { name: 'coordination', version: coordinationMachine.version, digest },
     state,
@@ -102,7 +99,7 @@ export function lasted(entered: number, left: number): number {
   return left > entered ? left - entered : 0
 }
 
-/** Joins the tape with the instants at which its entries were recorded. The times live beside it, in the runelog or a journal. */
+/** Joins the tape with the instants at which its entries were recorded, which the runelog or a journal keeps. */
 export function timedTape(entries: readonly TapeEntry[], recorded: readonly number[]): readonly TimedEntry[] {
   if (recorded.length !== entries.length)
     throw new RangeError(`The tape has ${entries.length} entries and there are ${recorded.length} times for them.`)

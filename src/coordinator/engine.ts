@@ -1,10 +1,11 @@
 import { isTerminal } from '../kernel/machine.ts'
 import { transition } from '../kernel/transition.ts'
 import { type CoordinationState, coordinationMachine } from '../machines/coordination.ts'
-import { auditLogId, checksumOf, idOf, isRecord } from './checksum.ts'
-import { type Failure, failureCauses } from './failures.ts'
+import { auditLogId, checksumOf, idOf, textAt } from './checksum.ts'
 import {
   type AuditDraft,
+  type Failure,
+  failureCauses,
   type Handler,
   noted,
   type Outcome,
@@ -43,6 +44,7 @@ const handlers: { readonly [S in WorkingState]: S extends 'AWAITING_ANSWERS' ? W
 /** Takes an intent in. Whatever it is, it is checked only after it has been received. */
 export function begin(input: CoordinationInput, ports: Ports): Progress {
   const run_id = runIdOf(originsOf(input, ports), ports)
+  const nothing = { guards_evaluated: [], outputs_produced: [], audit_log_ids: [] }
   return {
     run_id,
     input,
@@ -55,17 +57,7 @@ export function begin(input: CoordinationInput, ports: Ports): Progress {
       answer_pack: [],
     },
     ledger: { arrived: [], read: 0, accepted: [], asked: [], conflicts: [], returns: 0, refused: [] },
-    entries: [
-      {
-        sequence: 1,
-        from_state: 'INIT',
-        to_state: 'RECEIVED',
-        trigger: 'received',
-        guards_evaluated: [],
-        outputs_produced: [],
-        audit_log_ids: [],
-      },
-    ],
+    entries: [{ sequence: 1, from_state: 'INIT', to_state: 'RECEIVED', trigger: 'received', ...nothing }],
     decisions: [],
     evaluations: [],
     audit: [],
@@ -211,13 +203,12 @@ function failed(
   outcome: FailurePack['outcome'],
   { sha256 }: Ports,
 ): FailurePack {
-  const id = isRecord(input.intent) ? input.intent.id : undefined
   const { type, suggestions } = failureCauses[cause]
   return {
     failure_id: idOf('failure', [run_id, state, cause, problems], sha256),
     schema_version: '2.0.0',
     coordinator_run_id: run_id,
-    intent_id: typeof id === 'string' ? id : null,
+    intent_id: textAt(input.intent, 'id') ?? null,
     outcome,
     failure_type: type,
     cause,

@@ -1,10 +1,17 @@
 import type { Progress } from './progress.ts'
 import { indexOf, type RegistryIndex, resolve } from './registry.ts'
-import { commandEffects, commandRisk } from './rules/effective.ts'
 import { type ContextBundle, type ExecutionPolicy, executionPolicy } from './schemas/context.ts'
 import { type ExecutionIntent, executionIntent, type PlannedCommand, stepOf } from './schemas/intent.ts'
 import type { Agent, Command } from './schemas/registry.ts'
-import type { Effect, PhaseName, RiskLevel } from './schemas/scalars.ts'
+import {
+  type ContentKind,
+  type Effect,
+  effect,
+  highestRisk,
+  mode,
+  type PhaseName,
+  type RiskLevel,
+} from './schemas/scalars.ts'
 
 /** A planned command with its place in the plan settled. */
 export interface PlannedStep {
@@ -69,12 +76,7 @@ export function agentOf(planned: { agent_id?: string | undefined }, role: string
 }
 
 /** The content that a checked reference names. */
-export function mustResolve<K extends 'workflow' | 'agent' | 'command'>(
-  index: RegistryIndex,
-  kind: K,
-  id: string,
-  version: string | undefined,
-) {
+export function mustResolve<K extends ContentKind>(index: RegistryIndex, kind: K, id: string, version?: string) {
   const { found } = resolve(index, { kind, id, version })
   if (found === null) throw new Error(`${kind} ${id} passed the precheck and yet does not resolve.`)
   return found
@@ -102,4 +104,43 @@ export function givenOf({ input, artifacts }: Progress): Given {
   const given = { intent, policy: executionPolicy.parse(input.policy), index, context, steps: stepsOf(intent, index) }
   read.set(context, given)
   return given
+}
+
+/** What is in force after intent, policy and registry are combined. */
+export type Effective = ContextBundle['effective']
+
+/** The stricter mode is the one that asks less. The risk is at least that of the commands. */
+export function effectiveOf(intent: ExecutionIntent, policy: ExecutionPolicy | null, index: RegistryIndex): Effective {
+  const { interaction } = intent
+  const strictness = (one: Effective['mode']) => mode.options.indexOf(one)
+  const isStricter = policy !== null && strictness(policy.mode) > strictness(interaction.mode)
+  const inForce = isStricter ? policy.mode : interaction.mode
+  const budget = Math.min(policy?.question_budget ?? interaction.question_budget, interaction.question_budget)
+  return {
+    mode: inForce,
+    question_budget: inForce === 'full_auto' || interaction.question_policy === 'never' ? 0 : budget,
+    question_policy: inForce === 'full_auto' ? 'never' : interaction.question_policy,
+    risk: highestRisk([intent.risk.overall, ...intent.planned_commands.map((command) => commandRisk(command, index))]),
+  }
+}
+
+/** A command is as risky as the registry says, and more so if the intent says more. */
+function commandRisk(command: PlannedCommand, index: RegistryIndex): RiskLevel {
+  return highestRisk([command.risk_level, entryOf(command, index)?.risk_level ?? 'low'])
+}
+
+/** A command has every effect that the registry or the intent ascribes to it: an intent cannot talk one away. */
+export function commandEffects(command: PlannedCommand, index: RegistryIndex): Effect[] {
+  const known = entryOf(command, index)?.effects
+  return effect.options.filter((one) => command.effects.includes(one) || known?.includes(one))
+}
+
+/** What the registry calls irreversible, without a rollback. */
+export function isDestructive(command: PlannedCommand, index: RegistryIndex): boolean {
+  const found = entryOf(command, index)
+  return found?.irreversible === true && found.rollback === undefined
+}
+
+function entryOf({ command_id: id, version }: PlannedCommand, index: RegistryIndex) {
+  return resolve(index, { kind: 'command', id, version }).found
 }

@@ -1,7 +1,7 @@
 import { type Finding, finding } from '../kernel/machine.ts'
 import type { CoordinationGuard, CoordinationState, CoordinationTrigger } from '../machines/coordination.ts'
-import { type Failure, type FailureCause, failureCauses } from './failures.ts'
 import type { AnswerLedger, Artifacts, ArtifactType, Ports, Progress } from './progress.ts'
+import type { FailureType } from './schemas/plan.ts'
 import type { AuditEntry, GuardReading, RuleEvaluation, TapeDecision } from './schemas/record.ts'
 import type { Problem } from './schemas/scalars.ts'
 
@@ -12,7 +12,7 @@ export interface Outcome {
   readonly produced: readonly Produced[]
   readonly failure?: Failure
   readonly audit?: readonly AuditDraft[]
-  readonly decisions?: readonly Omit<TapeDecision, 'at_state'>[]
+  readonly decisions?: readonly Decision[]
   readonly evaluations?: readonly RuleEvaluation[]
   readonly ledger?: AnswerLedger
 }
@@ -43,12 +43,10 @@ export function noted(
   return { event_type, severity, message, refs }
 }
 
+type Decision = Omit<TapeDecision, 'at_state'>
+
 /** Drafts a decision for the tape. */
-export function decided(
-  decision_type: TapeDecision['decision_type'],
-  rationale: string,
-  outcome: string,
-): Omit<TapeDecision, 'at_state'> {
+export function decided(decision_type: Decision['decision_type'], rationale: string, outcome: string): Decision {
   return { decision_type, rationale, outcome }
 }
 
@@ -60,9 +58,6 @@ export type WaitingHandler = (progress: Progress, ports: Ports) => Outcome | Sta
 /** The states that do work. A terminal state has a closing instead. */
 export type WorkingState = Exclude<CoordinationState, 'DONE' | 'BLOCKED' | 'ABORTED'>
 
-/** Evaluates one guard. */
-export type Predicate<F> = (facts: F) => Finding
-
 /** What a broken guard means. Without `problems` the failure lists every broken guard; a cause with no problems does not apply. */
 export type Cause<F> = readonly [
   cause: FailureCause,
@@ -72,20 +67,63 @@ export type Cause<F> = readonly [
 ]
 
 /** The guards of one state in the order of the tape. A guard without a cause must hold whenever no other one is broken. */
-export type GuardTable<F> = readonly (readonly [guard: CoordinationGuard, Predicate<F>, ...causes: Cause<F>[]])[]
+export type GuardTable<F> = readonly Guard<F>[]
+type Guard<F> = readonly [guard: CoordinationGuard, read: (facts: F) => Finding, ...causes: Cause<F>[]]
+
+const resubmit = 'Submit the corrected intent as a new coordination; its lineage names this one.'
+
+/** Every cause that ends a coordination without a plan. Of several in one state, the first one listed counts. */
+// biome-ignore format: tables are audited by eye
+export const failureCauses = {
+  execution_payload:         { type: 'red_line_violation',   suggestions: ['Find out who put something to execute into an intent, and why.', 'Name registry commands instead of carrying what they do.', 'Re-design the intent so that it proposes and does not act.'] },
+  schema_invalid:            { type: 'constraint_violation', suggestions: ['Correct every field listed under problems.', resubmit] },
+  checksum_mismatch:         { type: 'constraint_violation', suggestions: ['Check who changed the intent after it was sealed.', 'Seal it again with the computed checksum if the change is meant.', resubmit] },
+  full_auto_risk:            { type: 'policy_violation',     suggestions: ['Choose interactive or semi_auto, so that a person can be asked.', 'Leave the risky commands to an intent of their own.', resubmit] },
+  operation_forbidden:       { type: 'policy_violation',     suggestions: ['Plan without the forbidden operation.', 'Have the operator adjust forbidden_operations or allow_destructive in the policy.', 'Say in the registry how the command is undone.', resubmit] },
+  reference_missing:         { type: 'missing_registry',     suggestions: ['Correct the id; the nearest existing one is named.', 'Add the content to the registry.', resubmit] },
+  reference_inactive:        { type: 'missing_registry',     suggestions: ['Refer to a version that is active or frozen.', 'Activate the content in the registry.', resubmit] },
+  version_drift:             { type: 'missing_registry',     suggestions: ['Look at what changed and pin the version that is in the registry now.', 'Restore the version that the intent was written against.', resubmit] },
+  memory_unavailable:        { type: 'constraint_violation', suggestions: ['Provide a memory pack; it may be empty, but it must exist.', 'Lower min_memory_items in the policy if fewer memories will do.'] },
+  facts_unavailable:         { type: 'constraint_violation', suggestions: ['Scan the project and provide the fact pack.'] },
+  policy_invalid:            { type: 'constraint_violation', suggestions: ['Correct every field of the policy listed under problems.'] },
+  model_routing_breach:      { type: 'policy_violation',     suggestions: ['Select agents whose models the policy allows.', 'Have the operator decide whether model_routing may be widened.'] },
+  rule_conflict:             { type: 'rule_denied',          suggestions: ['Let the owners of the conflicting rules decide which one holds, and change the other.', 'Plan without the command they disagree about.'] },
+  rule_denied:               { type: 'rule_denied',          suggestions: ['Read the reasons of the rules that deny it.', 'Plan without the denied command, or change what the rule objects to.'] },
+  rules_undecidable:         { type: 'constraint_violation', suggestions: ['Correct the rules that failed; their errors are listed.', 'Add a rule that covers the command, if none matched.'] },
+  graph_has_cycle:           { type: 'constraint_violation', suggestions: ['Break the cycle between the named nodes: change depends_on or the order of phases.', resubmit] },
+  graph_not_covered:         { type: 'constraint_violation', suggestions: ['Give every phase, step and agent its place.', resubmit] },
+  action_without_evidence:   { type: 'constraint_violation', suggestions: ['Give each named step at least one evidence_ref.', resubmit] },
+  question_without_fallback: { type: 'constraint_violation', suggestions: ['Settle the open question in the intent.', 'Give it a default that can be used.', 'Choose a mode in which it may be asked.'] },
+  question_budget_exceeded:  { type: 'constraint_violation', suggestions: ['Raise question_budget.', 'Settle some of the open questions in the intent.'] },
+  question_ungoverned:       { type: 'constraint_violation', suggestions: ['Give each named question the evidence, default and type that the policy asks for.'] },
+  timed_out:                 { type: 'constraint_violation', suggestions: ['Submit again when someone is there to answer.', 'Give the question a default that can be used.'] },
+  questions_withdrawn:       { type: 'constraint_violation', suggestions: ['Set the goal again, or submit the intent on its own, if the plan is still wanted.'] },
+  conflict_limit_reached:    { type: 'constraint_violation', suggestions: ['Choose answers that the rules allow; the conflicts are listed.', 'Change the rules, if they are wrong.', resubmit] },
+  graph_incomplete:          { type: 'constraint_violation', suggestions: ['Answer the questions that still stand in the graph as placeholders.', resubmit] },
+  budget_exceeded:           { type: 'constraint_violation', suggestions: ['Plan fewer or smaller steps.', 'Raise the budget that is exceeded.', resubmit] },
+  review_unsatisfied:        { type: 'constraint_violation', suggestions: ['Make sure that every category in requires_review has a review gate.'] },
+  risk_unjustified:          { type: 'constraint_violation', suggestions: ['Give evidence for every risk factor.', resubmit] },
+  artifact_schema_violation: { type: 'constraint_violation', suggestions: ['An output does not have its own shape: this is a defect, report it with the tape.'] },
+  checksum_failed:           { type: 'constraint_violation', suggestions: ['An output changed after it was recorded: find out where, and coordinate again.'] },
+  lineage_incomplete:        { type: 'constraint_violation', suggestions: ['Coordinate again from the intent: the outputs cannot be traced back to it.'] },
+} as const satisfies Readonly<Record<string, { readonly type: FailureType; readonly suggestions: readonly string[] }>>
+
+/** A cause of failure. */
+type FailureCause = keyof typeof failureCauses
+
+/** Why a handler does not go on. What it moves to is the business of the trigger it fires. */
+export interface Failure {
+  readonly cause: FailureCause
+  readonly message: string
+  readonly problems: readonly Problem[]
+}
+
+type Judged = Pick<Outcome, 'trigger' | 'guards' | 'failure'>
 
 const gravity = Object.keys(failureCauses)
 
-/**
- * Evaluates a table. The gravest cause that applies, by its place in `failureCauses`, gives the failure and its trigger;
- * `passed` is the trigger if none does. The failure lists the problems of its own cause, or of every cause that applies.
- */
-export function judge<F>(
-  table: GuardTable<F>,
-  facts: F,
-  passed: CoordinationTrigger,
-  lists: 'gravest' | 'every' = 'gravest',
-): Pick<Outcome, 'trigger' | 'guards' | 'failure'> {
+/** Evaluates a table. The gravest cause gives failure and trigger; `every`: the failure lists the problems of all. */
+export function judge<F>(table: GuardTable<F>, facts: F, passed: CoordinationTrigger, lists?: 'every'): Judged {
   const guards = readGuards(table, facts)
   const broken = guards.filter((reading) => !reading.passed)
   const byName = broken.map(({ guard_name, reason }) => ({ code: guard_name, message: reason }))

@@ -35,11 +35,7 @@ const letters: ReadonlyMap<string, string> = new Map(
   Object.entries(lookAlikes).flatMap(([letter, others]) => [...others].map((other) => [other, letter] as const)),
 )
 
-/**
- * A name as it looks: without accents, separators and invisible characters, in small Latin letters where it looks like
- * them. Letters that look the same have one form: `i`, `l` and `1`; `o` and `0`; `m` and `rn`; `w` and `vv`. Takes time
- * in proportion to its length.
- */
+/** A name as it looks, in small Latin letters; letters that look alike have one form. Its time is linear. */
 export function looksLike(name: string): string {
   // Before NFKD: it sorts accents, which takes long where a letter has thousands of them.
   const bare = withoutInvisible(name).replaceAll(/\p{M}+/gu, '')
@@ -70,7 +66,7 @@ export const payloadNames = [
   'system_command',
 ] as const
 
-/** Words that change nothing about such a name when they stand beside it, as in `shell_command`. */
+/** Words that may surround such a name without changing it, as in `shell_command`. */
 // biome-ignore format: a list of words
 export const payloadCompanions = [
   'arg', 'args', 'argument', 'arguments', 'argv', 'body', 'code', 'command', 'commands', 'file', 'inline', 'input',
@@ -83,8 +79,8 @@ const longest = 64
 const names = payloadNames.map((name) => [looksLike(name), name] as const)
 const either = (forms: readonly string[]) => forms.join('|')
 const named = either(names.map(([form]) => form))
-const beside = either(payloadCompanions.map(looksLike))
-const whole = new RegExp(`^(?:${beside})*(${named})(?:${named}|${beside})*$`, 'u')
+const companions = either(payloadCompanions.map(looksLike))
+const whole = new RegExp(`^(?:${companions})*(${named})(?:${named}|${companions})*$`, 'u')
 
 /** The name that a key comes to, if it carries something to execute; null if it does not. Numbers at its end do not count. */
 export function payloadName(key: string): string | null {

@@ -61,7 +61,7 @@ export interface Artifacts {
 /** The name of an artifact type. */
 export type ArtifactType = keyof Artifacts
 
-/** An answer in force. Its value: what was chosen, what was said, or the canonical text of the data. */
+/** An answer in force. Its value: the choice, the text, or the canonical text of the data. */
 export type AcceptedAnswer = Readonly<Omit<ExecutionGraph['applied_answers'][number], 'changed'>>
 
 /** An answer that the rules refuse, and the step it concerns. */

@@ -47,10 +47,10 @@ export function fullAutoRisk(mode: Mode, risk: RiskLevel): Problem[] {
 
 /** How the audit log reports each red line. */
 export function redLineChecks(lines: readonly RedLine[]): AuditDraft[] {
-  const said = { holds: 'holds', crossed: 'is crossed', not_evaluated: 'is not evaluated' } as const
+  const words = { holds: 'holds', crossed: 'is crossed', not_evaluated: 'is not evaluated' } as const
   return lines.map(({ red_line, verdict, reason }) => {
     const severity = verdict === 'crossed' ? 'critical' : 'info'
-    return noted('red_line_check', severity, `${red_line} ${said[verdict]}: ${reason}`, [red_line])
+    return noted('red_line_check', severity, `${red_line} ${words[verdict]}: ${reason}`, [red_line])
   })
 }
 

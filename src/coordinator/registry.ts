@@ -171,11 +171,8 @@ type Resolution<K extends ContentKind = ContentKind> =
   | { readonly found: null; readonly code: Missing; readonly message: string }
 
 /** What a reference means in this registry: the pinned version, or the newest one that may be used. */
-export function resolve<K extends ContentKind>(
-  index: RegistryIndex,
-  reference: Reference & { kind: K },
-): Resolution<K> {
-  const { kind, id, version, checksum } = reference
+export function resolve<K extends ContentKind>(index: RegistryIndex, wanted: Reference & { kind: K }): Resolution<K> {
+  const { kind, id, version, checksum } = wanted
   const lacks = (code: Missing, message: string) => ({ found: null, code, message })
   const versions = index.versions(kind, id)
   if (versions.length === 0) {

@@ -7,6 +7,7 @@ import { executionPayloads, fullAutoRisk, redLinesOf } from './red-lines.ts'
 import type { RegistryIndex } from './registry.ts'
 import type { ExecutionPolicy } from './schemas/context.ts'
 import type { ExecutionIntent } from './schemas/intent.ts'
+import type { RegistryReference } from './schemas/judgement.ts'
 import type { ExecutionGraph, Measure, ReviewPack } from './schemas/plan.ts'
 import type { Command } from './schemas/registry.ts'
 import type { Problem, RedLine } from './schemas/scalars.ts'
@@ -109,11 +110,8 @@ function takenPacks({ arrived, read, refused }: Progress['ledger']): readonly Js
 }
 
 /** Commands, agents and roles of the graph that the precheck did not find in the registry. */
-function strangers(
-  { nodes, swimlanes }: ExecutionGraph,
-  confirmed: readonly { readonly kind: string; readonly id: string; readonly version: string }[],
-  index: RegistryIndex,
-): Problem[] {
+function strangers(graph: ExecutionGraph, confirmed: readonly RegistryReference[], index: RegistryIndex): Problem[] {
+  const { nodes, swimlanes } = graph
   const known = new Set(confirmed.map(({ kind, id, version }) => `${kind} ${id} ${version}`))
   const commands = nodes
     .filter(({ command_ref }) => command_ref !== undefined)

@@ -38,10 +38,7 @@ export const goalFrames = {
   review_passed:        { by: 'command', moves: ['task.unblock', 'task.complete'], meaning: 'A person passes the review.' },
 } as const
 
-/**
- * The rows of a coordination. Its moves follow from its input and its answers alone, so that each is an append of its
- * own; only what a person is asked, or has to see, stands or falls with the move that calls for it.
- */
+/** The rows of a coordination. Each move is an append of its own, with the question or alert that it calls for. */
 // biome-ignore format: tables are audited by eye, so their columns line up
 export const planFrames = {
   plan_received_alone:    { by: 'command', moves: ['+session', '+coordination'], meaning: 'An intent is taken in; a plan that stands alone has a session of its own.' },

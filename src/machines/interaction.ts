@@ -1,15 +1,7 @@
 import { defineGuarded, finding, type StateOf } from '../kernel/machine.ts'
 
 const interactionGuards = {
-  deadline_applies: ({
-    is_due,
-    is_settlement,
-    strict,
-  }: {
-    is_due: boolean
-    is_settlement: boolean
-    strict: boolean
-  }) =>
+  deadline_applies: ({ is_due, is_settlement, strict }: Record<'is_due' | 'is_settlement' | 'strict', boolean>) =>
     is_settlement
       ? { holds: false, because: 'No deadline can say whether an action happened.' }
       : strict

@@ -30,31 +30,16 @@ export function hasHappened(status: ContractStatus): boolean {
 }
 
 /** What the declaration says about a status. */
-interface StatusFlags {
-  readonly is_terminal: boolean
-  readonly is_stable: boolean
-  readonly is_resumable: boolean
+export function statusFlags(status: ContractStatus) {
+  const { terminal, stable, resumable }: State = contractMachine.states[status]
+  const is_terminal = terminal === true
+  return { is_terminal, is_stable: is_terminal || stable === true, is_resumable: resumable === true }
 }
 
-const flags = Object.fromEntries(
-  Object.entries<State>(contractMachine.states).map(([status, { terminal, stable, resumable }]) => {
-    const is_terminal = terminal === true
-    return [status, { is_terminal, is_stable: is_terminal || stable === true, is_resumable: resumable === true }]
-  }),
-) as { readonly [S in ContractStatus]: StatusFlags }
-
-/** What the declaration says about a status. */
-export function statusFlags(status: ContractStatus): StatusFlags {
-  return flags[status]
-}
-
-/**
- * What one contract went through, oldest first: its moves, and the questions that were asked about it. Every rune is a
- * draft, too, so that a writer can look at a history that ends with what it is about to append.
- */
+/** The runes of one contract, oldest first. They are drafts: a writer can include what it is about to append. */
 export type ContractHistory = readonly [Draft<'contract.opened'>, ...Draft<'contract.moved' | 'interaction.opened'>[]]
 
-/** Why a move was made, as every view of moves tells it. */
+/** Why a move was made, the same in every view of moves. */
 export function causeOf({ payload }: Draft<'contract.moved'>) {
   const { reason: waiting_reason = null, error_kind = null, interaction_id = null } = payload
   return { waiting_reason, error_kind, interaction_id }
@@ -67,7 +52,7 @@ export function contractHistories(runes: Iterable<Draft>): ReadonlyMap<string, C
   return histories
 }
 
-/** Histories that grow as runes are told. */
+/** Histories that grow with each folded rune. */
 export type GrowingHistories = Map<string, [...ContractHistory]>
 
 /** Adds a rune to the history of its contract. */
@@ -163,10 +148,7 @@ interface EndedContract
   readonly runes: readonly Pick<Draft, 'visibility'>[]
 }
 
-/**
- * What is remembered of a contract that is over. INV-MEMORY-PRIVACY: undefined for a contract with a secret rune, which
- * is not remembered.
- */
+/** What is remembered of an ended contract. INV-MEMORY-PRIVACY: undefined for a contract with a secret rune. */
 export function executionFact(ended: EndedContract): Payload<'memory.committed'> | undefined {
   const { result = null, error_message, decided_by, runes, ...contract } = ended
   if (runes.some((rune) => rune.visibility === 'secret')) return undefined
@@ -241,7 +223,7 @@ function decision(view: ConsequenceView): string {
 
 type Decided = Pick<ConsequenceView, 'consequence_label' | 'action_type' | 'decided_by'>
 
-/** How it was decided. Silence is never told as consent: confirmed is only what a person answered. */
+/** How it was decided. Silence is never reported as consent: only an answer of a person confirms. */
 export function howDecided({ consequence_label, action_type, decided_by }: Decided): string {
   if (!answered.includes(consequence_label)) return ''
   if (decided_by === 'human') return ' (human-confirmed)'

@@ -62,10 +62,7 @@ const sentences: Sentences = {
     `The condition ${quoted(condition)} ${holds === null ? 'could not be decided' : holds ? 'holds' : 'does not hold'}: ${quoted(reason)}`,
 }
 
-/**
- * What a rune means to a person, in one sentence; undefined for one that only the full record needs. Every view takes
- * its sentences from here and decides only which runes it shows. The text of strangers in it is not escaped.
- */
+/** What a rune means to a person, in one sentence that is not escaped. Undefined: only the full record needs it. */
 export function describeRune(rune: Rune): string | undefined {
   if (rune.redacted) return undefined
   return (sentences[rune.kind] as ((of: Rune) => string | undefined) | undefined)?.(rune)

@@ -1,38 +1,16 @@
 import type { Json } from '../kernel/json.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { Draft } from '../runes/rune.ts'
-import type { ConsequenceView } from '../wire/contract.ts'
+import type { ConsequenceView, GraphState } from '../wire/contract.ts'
 import { consequenceView, outcomeIsUnknown, statusFlags, statusOf } from './contract.ts'
 import { elapsed } from './durations.ts'
 
 /** One message of a dialogue, as a model gets it. */
-export type Message =
-  | { readonly role: 'user'; readonly content: Json }
-  | {
-      readonly role: 'assistant'
-      readonly text: string
-      readonly calls: readonly ModelCall[]
-      /** What the model that gave this answer wants to see again with it. */
-      readonly provider_state?: Json
-      /** The id of that model. */
-      readonly provider_model?: string
-      /** The answer was cut short: by an interrupt, a steer, or an error. */
-      readonly partial?: true
-    }
-  /** What became of a call. This is all that reasoning ever learns about it. */
-  | { readonly role: 'tool'; readonly call_id: string; readonly consequence: ConsequenceView }
-
+export type Message = GraphState['dialogue'][number]
 /** A call that a model asked for. */
-export interface ModelCall {
-  readonly call_id: string
-  readonly name: string
-  readonly arguments: Json
-}
+export type ModelCall = Extract<Message, { role: 'assistant' }>['calls'][number]
 
-/**
- * The conversation of one agent with its model, over all its turns and runs. `messages` grows with each folded rune; a
- * caller that keeps it copies it.
- */
+/** The conversation of one agent with its model. `messages` grows with each folded rune; copy it to keep it. */
 export interface Dialogue {
   readonly messages: Message[]
   /** Calls that may still get a message, or another one instead. */
@@ -67,11 +45,7 @@ export function dialogueOf(runes: Iterable<Draft>, agent_id: string): readonly M
   return dialogue.messages
 }
 
-/**
- * Adds what the next rune of this agent says, in constant time however long the dialogue is. A call gets exactly one
- * message, when its outcome is certain or its run ended without one; an outcome that becomes known later takes the
- * place of the message that said it is unknown.
- */
+/** Adds the next rune of an agent in constant time. A call gets one message; a late outcome replaces an unknown one. */
 export function foldDialogue(dialogue: Dialogue, rune: Draft) {
   switch (rune.kind) {
     case 'run.briefed':

@@ -83,10 +83,7 @@ function unreadable(problem: string) {
 /** Where in the event, and what is wrong there. */
 type Found = readonly [where: string, problem: string]
 
-/**
- * Goes through a stream and keeps where the run is and which questions are open. An event that could not be read
- * (undefined) leaves that unknown, and the next events that say it are believed.
- */
+/** Walks a stream. An event that could not be read (undefined) leaves the state unknown until the next one says it. */
 function createWalk(of: string | undefined) {
   const open = new Set<string>()
   const closed = new Set<string>()

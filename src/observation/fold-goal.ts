@@ -1,4 +1,5 @@
 import type { Json } from '../kernel/json.ts'
+import { isTerminal } from '../kernel/machine.ts'
 import { type GoalState, goalMachine } from '../machines/goal.ts'
 import { type TaskState, taskMachine } from '../machines/task.ts'
 import type { Rune } from '../runes/rune.ts'
@@ -102,16 +103,16 @@ function moved(goal: GoalView, rune: Rune) {
   goal.reason = reason
   if (rune.kind === 'plan.stopped') goal.cause = rune.payload.cause
   goal.since = rune.at
-  // What started is what was approved; a plan that came too late is not kept for later.
+  // The approved plan started; a plan that was given too late is dropped.
   if (rune.trigger === 'plan_approved' || rune.trigger === 'auto_start') goal.given = null
   if (rune.trigger === 'plan_rejected' || rune.trigger === 'needs_replan') {
     goal.plan = null
     goal.revise = reason
   }
-  if (goalMachine.states[goal.state].terminal === true) goal.ended_at = rune.at
+  if (isTerminal(goalMachine, goal.state)) goal.ended_at = rune.at
 }
 
-/** What a rune of this kind may say, beside what the machine moves. */
+/** The changes of a `plan.updated` rune. */
 type PlanChange =
   | { readonly change: 'draft_failed'; readonly failure: Json }
   | { readonly change: 'plan_given'; readonly plan: Json }

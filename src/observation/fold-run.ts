@@ -177,10 +177,7 @@ export function nothingUsed(): Used {
   return { tokens: 0, tool_calls: 0, wall_time_ms: 0 }
 }
 
-/**
- * What a rune shows to have been spent. It is taken in before the rune moves its run, since time counts by where the
- * run was. What a sub-agent spends, its parents spend too.
- */
+/** Adds what a rune shows to have been spent, also to the parents. Call it before the rune moves its run. */
 export function foldSpending(state: SessionState, rune: Rune) {
   const run = rune.run_id === undefined ? undefined : state.runs.get(rune.run_id)
   if (run !== undefined && !isTerminal(runMachine, run.status)) spendTime(state, rune, run)
@@ -199,10 +196,7 @@ export function foldSpending(state: SessionState, rune: Rune) {
   }
 }
 
-/**
- * Every run has a clock of its own, which the runes of its sub-agents drive as well. It stands still while the run
- * waits: for a worker, for a person, for a sub-agent that waits for one, or for a process that is no more.
- */
+/** Each run has a clock, which its sub-agents drive too. It stands still while the run waits or has no process. */
 function spendTime(state: SessionState, rune: Rune, run: RunView) {
   const is_worked_on = run.status === 'running' && rune.actor !== 'recovery'
   for (let at: RunView | undefined = run; at !== undefined; at = parentRun(state, at)) {

@@ -34,10 +34,7 @@ export function newSessionState(session_id: string): SessionState {
   }
 }
 
-/**
- * Takes one rune in. The state is changed in place, since a worker folds its own session once and then rune by rune: a
- * step costs the same at the ten thousandth as at the tenth.
- */
+/** Folds one rune into the state, in place: a step costs the same at the ten thousandth rune as at the tenth. */
 export function foldSession(state: SessionState, rune: Rune): void {
   state.event_id = rune.event_id
   moveSubjects(state, rune)

@@ -1,6 +1,8 @@
 import type { Json } from '../kernel/json.ts'
 import type { GoalState, GoalStop } from '../machines/goal.ts'
 import type { TaskState } from '../machines/task.ts'
+import type { Payload } from '../runes/kinds.ts'
+import type { CritiqueReport } from '../wire/goal.ts'
 
 /** The priorities of tasks, the most urgent first. */
 export const priorities = ['critical', 'high', 'medium', 'low'] as const
@@ -8,7 +10,7 @@ export const priorities = ['critical', 'high', 'medium', 'low'] as const
 /** The priority of a task. */
 export type Priority = (typeof priorities)[number]
 
-/** One tool that a task may use, and the JSON Schema that its arguments must fit beside the tool's own. */
+/** One tool that a task may use, and a JSON Schema that its arguments must fit in addition to the tool's own. */
 export type AllowedTool = { readonly name: string; readonly args_schema?: Readonly<Record<string, Json>> | undefined }
 
 /** A task as its plan has it. It does not change; a retry is another task, linked to this one. */
@@ -37,14 +39,7 @@ export type PlannedTask = {
 }
 
 /** How the condition of a task was decided. */
-export type Decided = {
-  /** Null: it could not be decided. */
-  readonly holds: boolean | null
-  readonly decided_by: 'rule' | 'critic' | 'human' | 'policy'
-  /** The rule engine, the run of the critic, or the person. */
-  readonly decider: string
-  readonly reason: string
-}
+export type Decided = Omit<Payload<'task.condition_decided'>, 'condition'>
 
 /** A task as folded. */
 export interface TaskView {
@@ -65,17 +60,8 @@ export interface TaskView {
 }
 
 /** One finding of a critic. */
-export type Finding = {
-  readonly id: string
-  readonly severity: 'error' | 'warning' | 'suggestion' | 'info'
-  readonly category: 'correctness' | 'security' | 'performance' | 'style' | 'completeness'
-  readonly title: string
-  readonly description: string
-  readonly evidence: readonly string[]
-  /** Null: it is about the whole of it. */
-  readonly task_id: string | null
-  readonly suggested_fix?: string
-}
+export type Finding = Omit<Reported, 'task' | 'suggested_fix'> & { readonly suggested_fix?: string }
+type Reported = CritiqueReport['findings'][number]
 
 /** A draft that was judged, and what became of it. */
 type DraftView = {
@@ -83,7 +69,7 @@ type DraftView = {
   readonly outcome: 'judged' | 'failed'
   /** What the planner of the next draft has to know. */
   readonly failure: Json
-  /** How many critiques came before it. */
+  /** How many critiques were recorded before it. */
   readonly after_critiques: number
 }
 
@@ -109,15 +95,12 @@ export interface GoalView {
   reason: string | null
   /** Why it was stopped, as `goalStops` names it. Null while it is not, and where the record does not say. */
   cause: GoalStop | null
-  /** When it came to be where it is. */
+  /** When it entered its state. */
   since: number
   ended_at: number | null
 }
 
-/**
- * Max parallel: whether a goal lets one more task of `owner` be worked on, in all and by this agent, while the agents in
- * `busy` work on one task each.
- */
+/** Max parallel: whether a goal allows one more task of `owner` while the agents in `busy` work on one task each. */
 export function hasPlace(limits: GoalView['config'], busy: readonly (string | null)[], owner: string): boolean {
   const allowed = (limit: Json | undefined) => (typeof limit === 'number' ? limit : Number.POSITIVE_INFINITY)
   const own = Object(limits.per_agent) as Readonly<Record<string, Json>>
@@ -127,9 +110,11 @@ export function hasPlace(limits: GoalView['config'], busy: readonly (string | nu
 
 /** Whether an agent works for a goal: as its head, or for that. */
 export function worksFor(
-  { agents }: { readonly agents: ReadonlyMap<string, { readonly parent_id: string | null }> },
+  { agents }: Agents,
   { agent_id: head }: Pick<GoalView, 'agent_id'>,
   agent_id: string,
 ): boolean {
   return agent_id === head || agents.get(agent_id)?.parent_id === head
 }
+
+type Agents = { readonly agents: ReadonlyMap<string, { readonly parent_id: string | null }> }

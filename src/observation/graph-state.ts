@@ -66,14 +66,9 @@ export interface GraphOf {
   readonly atEventId?: number | undefined
 }
 
-/**
- * The graph of one agent, or of the whole session: then all contracts are in it and the dialogue is the root agent's.
- * Durations are as of the last rune, so that the same runes give the same state at any time.
- */
-export function graphState(
-  runes: Iterable<Rune>,
-  { agentId, atEventId = Number.POSITIVE_INFINITY }: GraphOf = {},
-): GraphState {
+/** The graph of one agent, or of the session with the root agent's dialogue. Durations are as of the last rune. */
+export function graphState(runes: Iterable<Rune>, of: GraphOf = {}): GraphState {
+  const { agentId, atEventId = Number.POSITIVE_INFINITY } = of
   const growing = createGraph(agentId)
   for (const rune of runes) if (rune.event_id <= atEventId) growing.fold(rune)
   for (const history of growing.contracts()) growing.addContract(history)
@@ -186,12 +181,8 @@ export function createTimeline(session_id: string, now: number) {
   }
 }
 
-/** What was done to contracts, oldest first: every opening, every move. */
-export function executionTrace(
-  runes: Iterable<Draft>,
-  /** A caller that goes through a log in parts hands it on from part to part. */
-  irreversible = new Map<string, boolean>(),
-): readonly ExecutionStep[] {
+/** Every opening and move of contracts, oldest first. To read a log in parts, pass the same map with each part. */
+export function executionTrace(runes: Iterable<Draft>, irreversible = new Map<string, boolean>()): ExecutionStep[] {
   const steps: ExecutionStep[] = []
   for (const rune of runes) {
     const { execution_id: id } = rune

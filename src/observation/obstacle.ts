@@ -2,10 +2,7 @@ import { type SessionState as StateOfSession, sessionMachine } from '../machines
 import type { Obstacle } from '../wire/run.ts'
 import type { RunView, SessionState } from './session-state.ts'
 
-/**
- * Why a queued run does not begin: its session takes no turns, its agent is over, or its agent has another run first
- * (INV-TURN-SEQUENTIAL: one turn at a time, runs in the order in which they came). Null: a worker may take it.
- */
+/** Why a queued run does not begin (INV-TURN-SEQUENTIAL: one turn at a time, in submit order). Null: it may begin. */
 export function obstacleTo(state: SessionState, run: RunView): Obstacle | null {
   const { session_id, subjects } = state
   const session = subjects.get(session_id)?.state ?? 'unknown'

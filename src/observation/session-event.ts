@@ -49,11 +49,9 @@ export function sessionEvents(rune: Rune, opened?: Draft<'contract.opened'>): re
   }
 }
 
-function textEvents(
-  { turn_id }: Rune,
-  content: string,
-  more: Omit<SessionPayload<'text'>, 'turn_id' | 'content'>,
-): readonly SessionEvent[] {
+type More = Omit<SessionPayload<'text'>, 'turn_id' | 'content'>
+
+function textEvents({ turn_id }: Rune, content: string, more: More): readonly SessionEvent[] {
   return content === '' ? [] : [{ type: 'text', payload: { turn_id, ...more, content } }]
 }
 

@@ -11,10 +11,7 @@ const foldVersion = 13
 /** How many messages of a dialogue, or runs, form one part. A part that is complete is never written again. */
 const partSize = 500
 
-/**
- * A folded session as texts. The head holds everything but the older messages and the runs that are long over; those
- * stand in parts of their own, so that a save costs what is new and not what the session has become.
- */
+/** A folded session as texts. Older messages and ended runs have their own parts, so a save costs only what is new. */
 export function toParts(state: SessionState, written: ReadonlySet<string>, hash: string): Map<string, string> {
   const parts = new Map<string, string>()
   const agents = [...state.agents.values()].map((agent) => {
@@ -69,10 +66,7 @@ function completeParts(messages: readonly Message[], open: readonly { position: 
   return (first - (first % partSize)) / partSize
 }
 
-/**
- * A session state that was read back from its parts, and the hash of the last rune in it: the log must have that rune,
- * or the state is of another log. Undefined if it was written by another version or parts of it are missing.
- */
+/** Reads a session back, with the hash of its last rune. Undefined: another version wrote it, or a part is missing. */
 export function fromParts(session_id: string, parts: ReadonlyMap<string, string>) {
   const text = parts.get('head')
   if (text === undefined) return undefined

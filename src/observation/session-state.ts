@@ -99,7 +99,7 @@ export interface RunView {
   cancel: 'cancel' | 'interrupt' | null
   cancel_reason: string
   readonly steers: Json[]
-  /** Something that it was told and has not answered yet is erased. */
+  /** An input that it has not answered yet is erased. */
   is_input_erased: boolean
   requeues_without_progress: number
   tries: number

@@ -18,19 +18,14 @@ export interface SubjectMove {
   readonly event_id: number
 }
 
-/**
- * Every move in the runes of a session, oldest first: those they record, those they carry along in other machines, and
- * those that the fold makes by itself. The runes are read from the first one on.
- */
+/** Every move of a session, oldest first: recorded, carried by another machine, or made by the fold. Pass all runes. */
 export function* subjectMoves(runes: Iterable<Rune>): Generator<SubjectMove> {
   const states = new Map<string, string>()
-  for (const rune of runes) {
-    const { at, event_id } = rune
-    for (const move of movesOf(rune, states)) {
+  for (const rune of runes)
+    for (const move of movesIn(rune, states)) {
       states.set(move.subject_id, move.to)
-      yield { ...move, at, event_id }
+      yield move
     }
-  }
 }
 
 /** The same for one rune. `states` says where the subjects were before it. */
@@ -50,27 +45,15 @@ function movesOf(rune: Rune, states: ReadonlyMap<string, string>): readonly Bare
 }
 
 /** The moves that no rune records and that follow this one at once. */
-function onward({ machine, subject_id, to }: Bare): readonly Bare[] {
+function onward({ machine, subject_id, to: reached }: Bare): readonly Bare[] {
   const declared = machineNamed(machine)
-  if (declared === undefined) return []
-  return silentEdges(declared, to).map((edge) => ({
-    machine,
-    subject_id,
-    from: edge.from,
-    to: edge.to,
-    trigger: edge.on,
-  }))
+  const edges = declared === undefined ? [] : silentEdges(declared, reached)
+  return edges.map(({ from, to, on: trigger }) => ({ machine, subject_id, from, to, trigger }))
 }
 
-/** Where one subject is. */
-export interface SubjectAt {
+/** Where one subject is. A move that leads back to where it began does not change `since`. */
+export interface SubjectAt extends Readonly<Pick<SubjectCard, 'subject_id' | 'state' | 'since' | 'event_id'>> {
   readonly machine: MachineName
-  readonly subject_id: string
-  readonly state: string
-  /** When it entered this state. A move that leads back to where it began does not count. */
-  readonly since: number
-  /** The rune that brought it there. */
-  readonly event_id: number
 }
 
 /** Outermost first: what stands earlier contains what stands later. Every list of subjects has this order. */
@@ -95,10 +78,7 @@ export function outermostFirst<T extends { readonly machine: string }>(subjects:
   return [...subjects].sort((a, b) => depths.indexOf(a.machine) - depths.indexOf(b.machine))
 }
 
-/**
- * Whether a subject belongs to the spine of its session: it has not ended, and it is no engine at rest between turns.
- * The session itself stays, also when it is over.
- */
+/** Whether a subject is on the spine: not ended, and no engine at rest between turns. The session always is. */
 export function isOnSpine({ machine, state }: { readonly machine: string; readonly state: string }): boolean {
   if (machine === 'session') return true
   const { terminal, stable } = declaredState(machine, state) ?? {}

@@ -4,10 +4,7 @@ import type { UnsettledItem } from '../wire/interaction.ts'
 import type { Abandoned } from '../wire/session.ts'
 import type { SessionState } from './session-state.ts'
 
-/**
- * A call that was under way when its process went. Whether its action happened is unknown until a process that works
- * takes the run: it asks the probe of the tool, or a person.
- */
+/** A call whose process died. Its outcome is unknown until a worker asks the probe of the tool, or a person. */
 export type Unsettled = Omit<UnsettledItem, 'title'>
 
 /** The calls of these runs, which no process holds, that may not simply be repeated. */
@@ -43,10 +40,8 @@ export function sayLeft(watched: string, unsettled: number): string {
 }
 
 /** The evidence of a question, and what the tool reported since. A report may be recorded right before the question too. */
-export function withReports(
-  { interaction_kind, evidence }: Payload<'interaction.opened'>,
-  recorded: readonly Evidence[],
-): Json[] {
+export function withReports(opened: Payload<'interaction.opened'>, recorded: readonly Evidence[]): Json[] {
+  const { interaction_kind, evidence } = opened
   if (interaction_kind !== 'settlement') return evidence
   const shown = new Set(evidence.map((each) => canonicalJson(each)))
   const late = recorded.filter((each) => each.reported !== undefined && !shown.has(canonicalJson(each)))

@@ -4,7 +4,7 @@ import type { Rune } from '../runes/rune.ts'
 /** Stands where a text is not for readers. */
 export const notPublic = '(not public)'
 
-/** What may be known of a rune that is not public: who, where, when and how often; never what was said, asked or answered. */
+/** Fields that stay in a rune that is not public: ids, counts, times and states, never content. */
 const kept: ReadonlySet<string> = new Set([
   ...['agent', 'role', 'model', 'tools', 'mode', 'interactive_require_user_reply', 'budget', 'allowed_tools', 'worker'],
   ...['epoch', 'attempt', 'round', 'usage', 'finish', 'retryable', 'retry_in_ms', 'channel', 'offset', 'stream'],
@@ -19,10 +19,7 @@ const contents: ReadonlySet<string> = new Set(['result', 'output', 'input', 'arg
 
 type Veiled = Pick<Rune, 'visibility' | 'kind' | 'payload'>
 
-/**
- * A rune as readers may know it; this is the one place that decides it, for every view, list and read model. Of a rune
- * for insiders the move stays and the content goes; of a secret one nothing stays.
- */
+/** A rune as readers may know it, for every view. Of an internal rune the move stays; of a secret one, nothing. */
 export function visible<R extends Veiled>(rune: R): R | undefined {
   if (rune.visibility === 'public') return rune
   if (rune.visibility === 'secret') return undefined
@@ -47,10 +44,7 @@ function blank(name: string, value: Json | undefined): Json | undefined {
 
 const blanks: Readonly<Record<string, Json>> = { string: notPublic, number: 0, boolean: false, object: {} }
 
-/**
- * Whether a rune itself may be shown. One of a contract follows how that was opened; a question about a contract
- * follows the run that asks it.
- */
+/** Whether a rune may be shown. One of a contract follows its opening; a question follows the run that asks it. */
 export function isShown(rune: Pick<Rune, 'visibility' | 'machine'>, opened?: Pick<Rune, 'visibility'>): boolean {
   if (rune.visibility !== 'public') return false
   return rune.machine === 'interaction' || opened === undefined || opened.visibility === 'public'

@@ -15,24 +15,12 @@ export type Lines = ReturnType<typeof createLines>
 
 /** What a session with these runes is doing at `now`. */
 export function sessionLine(runes: readonly Rune[], now: number): string {
-  return linesOf(runes).sessionLine(now)
-}
-
-/** The same for one run. */
-export function runLine(runes: readonly Rune[], run_id: string, now: number): string {
-  return linesOf(runes).runLine(run_id, now)
-}
-
-function linesOf(runes: readonly Rune[]) {
   const lines = createLines()
   for (const rune of runes) lines.fold(rune)
-  return lines
+  return lines.sessionLine(now)
 }
 
-/**
- * What a session is doing and what it is waiting for, on one line. What a state means is said in the words of its
- * declaration. It grows with the session: each rune is told once, and a line costs what is open, not what has been.
- */
+/** What a session does and waits for, in the words of its declarations. A line costs what is open, not the log. */
 export function createLines() {
   const states = new Map<string, string>()
   const subjects = new Map<string, SubjectAt>()

@@ -152,10 +152,14 @@ const messageShape = z.discriminatedUnion('role', [
     role: z.literal('assistant'),
     text: z.string(),
     calls: listOf({ call_id: z.string(), name: z.string(), arguments: jsonValue }),
+    /** What the model that gave this answer wants to see again with it. */
     provider_state: jsonValue.exactOptional(),
+    /** The id of that model. */
     provider_model: z.string().exactOptional(),
+    /** The answer was cut short: by an interrupt, a steer, or an error. */
     partial: z.literal(true).exactOptional(),
   }),
+  /** What became of a call. This is all that reasoning ever learns about it. */
   z.object({ role: z.literal('tool'), call_id: z.string(), consequence: consequenceShape }),
 ])
 

@@ -24,9 +24,11 @@ const taskFields = {
   depends_on: z.array(z.string()).readonly(),
   instead_of: z.string().nullable(),
   retries: z.string().nullable(),
+  /** It is done only if this holds. Null: it has no condition. */
   condition: z
     .object({
       text: z.string(),
+      /** Null: it is not decided yet, or could not be decided. */
       holds: z.boolean().nullable(),
       decided_by: z.enum(['rule', 'critic', 'human', 'policy']).nullable(),
       reason: z.string().nullable(),
@@ -43,12 +45,14 @@ export const goalShape = z.object({
   goal: z.string(),
   state: goalState,
   reason: z.string().nullable(),
+  /** Why it was stopped, as `goalStops` names it. */
   cause: z.enum(goalStopNames).nullable(),
   received_at: z.int(),
   since: z.int(),
   ended_at: z.int().nullable(),
   plan_id: z.string().nullable(),
   drafts: z.int(),
+  /** How often it was executed and reviewed. */
   iterations: z.int(),
   budget: z.object({
     tokens: z.int().optional(),
@@ -59,6 +63,7 @@ export const goalShape = z.object({
   }),
   used: z.object({ tokens: z.int(), tool_calls: z.int(), cost_usd: z.number(), wall_time_ms: z.int() }),
   tasks: listOf(taskFields),
+  /** Everything that a person has to answer before it can go on, or could; once it is over, which outcomes to settle. */
   waits_for: listOf({
     interaction_id: z.string(),
     interaction_kind: interactionKind,

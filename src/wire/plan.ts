@@ -43,6 +43,7 @@ export const planShape = z.object({
     to: planState,
     trigger: z.string(),
     at: z.int(),
+    /** How long the state that was left had lasted, waiting included. */
     duration_ms: z.int(),
     guards: z.array(guardReading).readonly(),
     outputs: z.array(outputProduced).readonly(),

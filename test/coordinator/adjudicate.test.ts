@@ -4,7 +4,7 @@ import { createCedarRuleEngine } from '../../src/adapters/cedar/engines.ts'
 import { conclude } from '../../src/coordinator/rules/adjudicate.ts'
 import { type RuleContext, type RuleSets, ruleAttributes } from '../../src/coordinator/rules/engine.ts'
 import type { MatchedRule } from '../../src/coordinator/schemas/judgement.ts'
-import { type RiskLevel, riskLevels, severities, verdicts } from '../../src/coordinator/schemas/scalars.ts'
+import { type RiskLevel, riskLevel, severity, verdicts } from '../../src/coordinator/schemas/scalars.ts'
 import { plan, rule, rulesOnly } from '../support/coordinator.ts'
 
 const matched = (verdict: MatchedRule['verdict'], severity: MatchedRule['severity'] = 'warn'): MatchedRule => ({
@@ -17,11 +17,11 @@ const matched = (verdict: MatchedRule['verdict'], severity: MatchedRule['severit
 
 describe('From what fired to a verdict', () => {
   test('every combination of verdicts, severities and risks gives what the table says', () => {
-    const one = fc.record({ verdict: fc.constantFrom(...verdicts), severity: fc.constantFrom(...severities) })
+    const one = fc.record({ verdict: fc.constantFrom(...verdicts), severity: fc.constantFrom(...severity.options) })
     fc.assert(
       fc.property(
         fc.array(one, { maxLength: 5 }),
-        fc.constantFrom(...riskLevels),
+        fc.constantFrom(...riskLevel.options),
         fc.boolean(),
         (fired, risk, broken) => {
           const rules = fired.map(({ verdict, severity }) => matched(verdict, severity))

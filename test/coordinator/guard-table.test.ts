@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { begin } from '../../src/coordinator/engine.ts'
 import { givenOf } from '../../src/coordinator/given.ts'
-import type { GuardTable, Predicate } from '../../src/coordinator/guard-table.ts'
+import type { GuardTable } from '../../src/coordinator/guard-table.ts'
 import type { Question } from '../../src/coordinator/schemas/questions.ts'
 import { answerGuards, questionGuards } from '../../src/coordinator/states/asking.ts'
 import { draftGuards, finalGuards } from '../../src/coordinator/states/drawing.ts'
@@ -29,7 +29,8 @@ const recorded = done.tape.entries.slice(0, -1).flatMap(({ outputs_produced }) =
 const { lineage: _, run_summary: __, ...before } = done.artifacts
 
 /** The predicates of a table, by the names of their guards. */
-const byName = <F>(table: GuardTable<F>): Record<CoordinationGuard, Predicate<F>> => Object.fromEntries(table)
+const byName = <F>(table: GuardTable<F>): Record<CoordinationGuard, GuardTable<F>[number][1]> =>
+  Object.fromEntries(table)
 const answerGuard = byName(answerGuards)
 const contextGuard = byName(contextGuards)
 const frozenGuard = byName(frozenGuards)

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { coordinate, recoveryOf } from '../../src/coordinator/coordinate.ts'
-import { failureCauses } from '../../src/coordinator/failures.ts'
+import { failureCauses } from '../../src/coordinator/guard-table.ts'
 import {
   agent,
   command,

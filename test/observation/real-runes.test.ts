@@ -5,12 +5,12 @@ import { consequenceView, contractHistories } from '../../src/observation/contra
 import { fcmpStream } from '../../src/observation/fcmp.ts'
 import { checkFcmp } from '../../src/observation/fcmp-check.ts'
 import { graphState } from '../../src/observation/graph-state.ts'
-import { runLine } from '../../src/observation/waiting-line.ts'
 import { agent } from '../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { auditRunes } from '../support/audit-runes.ts'
 import { factOf } from '../support/fact-of.ts'
+import { linesOf } from '../support/lines-of.ts'
 import { stateAt } from '../support/state-at.ts'
 import { createWorld } from '../support/world.ts'
 
@@ -33,7 +33,7 @@ test('real runes: the views of what the runtime itself writes: asked, approved, 
   const waiting = await world.runes(sessionId)
   const { interaction_id = '' } = waiting.find((rune) => rune.kind === 'interaction.opened') ?? {}
   expect(graphState(waiting)).toMatchObject({ status: 'suspended', expected_waiting: [expect.any(String)] })
-  expect(runLine(waiting, runId, waits.at)).toContain(interaction_id)
+  expect(linesOf(waiting).runLine(runId, waits.at)).toContain(interaction_id)
 
   await world.sw.inbox.reply(interaction_id, { reply: { decision: 'approve' } })
   await run.result()

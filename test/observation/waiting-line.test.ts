@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { runLine, sessionLine } from '../../src/observation/waiting-line.ts'
+import { linesOf } from '../support/lines-of.ts'
 import { type Call, createStory } from '../support/runes.ts'
 
 function begun() {
   const story = createStory()
   story.begin()
   story.submit()
-  return { story, line: (ms = 0) => runLine(story.runes, 'run_1', story.now() + ms) }
+  return { story, line: (ms = 0) => linesOf(story.runes).runLine('run_1', story.now() + ms) }
 }
 
 test('waiting line: each state of a run says what it does or waits for, in the words of the declaration', () => {
@@ -53,13 +53,15 @@ test('waiting line: a queued run of a paused session says that the session is th
 
 test('waiting line: a session speaks for its only open run, or counts them, or says that there is none', () => {
   const { story } = begun()
-  expect(sessionLine(story.runes, story.now())).toBe('run_1: queued for 0 ms. Ready for a worker.')
+  expect(linesOf(story.runes).sessionLine(story.now())).toBe('run_1: queued for 0 ms. Ready for a worker.')
   story.submit()
-  expect(sessionLine(story.runes, story.now())).toBe('2 runs are open: run_1 queued for 10 ms, run_2 queued for 0 ms.')
-  expect(sessionLine(story.runes.slice(0, 3), story.now())).toMatch(/^created for 20 ms\. .* No run is open\.$/)
+  expect(linesOf(story.runes).sessionLine(story.now())).toBe(
+    '2 runs are open: run_1 queued for 10 ms, run_2 queued for 0 ms.',
+  )
+  expect(linesOf(story.runes.slice(0, 3)).sessionLine(story.now())).toMatch(/^created for 20 ms\. .* No run is open\.$/)
 })
 
 test('waiting line: what does not exist is said to', () => {
-  expect(sessionLine([], 0)).toBe('There is no such session.')
-  expect(runLine([], 'run_1', 0)).toBe('There is no such run.')
+  expect(linesOf([]).sessionLine(0)).toBe('There is no such session.')
+  expect(linesOf([]).runLine('run_1', 0)).toBe('There is no such run.')
 })

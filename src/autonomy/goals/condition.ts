@@ -6,20 +6,14 @@ import { runMachine } from '../../machines/run.ts'
 import type { Decided, PlannedTask, TaskView } from '../../observation/goal-state.ts'
 import type { Actor } from '../../runes/rune.ts'
 import { subject } from '../../runtime/batch.ts'
-import { problemSentence, shapeProblems } from '../../runtime/shape-problems.ts'
-import { writtenJson } from './draft.ts'
+import { readWritten } from './draft.ts'
 import { aboutGoal, approvalOf, dismiss, type GoalContext, openCritic } from './goal-context.ts'
-import { conditionInput, type Input, inputsOf, linesOf, type Outcome, textOf } from './prompts.ts'
+import { conditionInput, type Inputs, inputsOf, linesOf, type Outcome, type Outcomes, textOf } from './prompts.ts'
 
 const attempts = 2
 
 /** Decides a condition by its rule, or asks a person, in `auto` the critic. An undecided condition does not hold. */
-export function decideCondition(
-  context: GoalContext,
-  tasks: readonly TaskView[],
-  task: TaskView,
-  outcomeOf: (task_id: string) => Outcome,
-) {
+export function decideCondition(context: GoalContext, tasks: readonly TaskView[], task: TaskView, outcomeOf: Outcomes) {
   const { state, config, evaluated, errands } = context
   const { planned } = task
   const { task_id } = planned
@@ -57,11 +51,11 @@ function record(context: GoalContext, { planned }: TaskView, actor: Actor, decid
 function readReply({ reply, replied_by }: { readonly reply: unknown; readonly replied_by: string }): [Actor, Decided] {
   const { decision, reason } = Object(reply) as { readonly decision?: string; readonly reason?: string }
   const holds = decision === 'approve' ? true : decision === 'deny' ? false : null
-  const said = holds === null ? 'The answer was redacted.' : `${replied_by} said ${holds ? 'yes' : 'no'}.`
-  return ['human', { holds, decided_by: 'human', decider: replied_by, reason: reason ?? said }]
+  const summary = holds === null ? 'The answer was redacted.' : `${replied_by} said ${holds ? 'yes' : 'no'}.`
+  return ['human', { holds, decided_by: 'human', decider: replied_by, reason: reason ?? summary }]
 }
 
-function askPerson(context: GoalContext, { planned }: TaskView, inputs: readonly Input[], problem: string | undefined) {
+function askPerson(context: GoalContext, { planned }: TaskView, inputs: Inputs, problem: string | undefined) {
   const { batch, ids, goal } = context
   const { task_id, key, title, condition } = planned
   const interaction_id = ids.conditionQuestion(task_id)
@@ -74,7 +68,7 @@ function askPerson(context: GoalContext, { planned }: TaskView, inputs: readonly
 
 const verdictShape = z.object({ holds: z.boolean().nullable(), reason: z.string().default('') })
 
-function askCritic(context: GoalContext, task: TaskView, inputs: readonly Input[], problem: string | undefined) {
+function askCritic(context: GoalContext, task: TaskView, inputs: Inputs, problem: string | undefined) {
   const { state, engine, config, ids } = context
   const { task_id } = task.planned
   const undecided = (reason: string) =>
@@ -96,28 +90,20 @@ function askCritic(context: GoalContext, task: TaskView, inputs: readonly Input[
     }
     if (!isTerminal(runMachine, run.status)) return
     dismiss(context, run)
-    const read =
-      run.status === 'succeeded' ? readVerdict(String(run.result)) : { problem: `Its run was ${run.status}.` }
-    if ('holds' in read)
-      return record(context, task, 'reasoning', { ...read, decided_by: 'critic', decider: run.run_id })
-    last = read.problem
+    const verdict =
+      run.status === 'succeeded'
+        ? readWritten(String(run.result), verdictShape)
+        : { problem: `Its run was ${run.status}.` }
+    if ('read' in verdict)
+      return record(context, task, 'reasoning', { ...verdict.read, decided_by: 'critic', decider: run.run_id })
+    last = verdict.problem
   }
   undecided(`The critic gave no decision in ${attempts} attempts: ${last}`)
 }
 
-function readVerdict(written: string): { holds: boolean | null; reason: string } | { problem: string } {
-  const json = writtenJson(written)
-  if ('problem' in json) return json
-  const read = verdictShape.safeParse(json.value)
-  return read.success ? read.data : { problem: problemSentence(shapeProblems(read.error)) }
-}
-
 /** What a rule can see: the work tasks before its own. All of them are over, so its answer never changes. */
-function contextOf(
-  tasks: readonly { readonly planned: PlannedTask }[],
-  { depends_on, instead_of }: PlannedTask,
-  outcomeOf: (task_id: string) => Outcome,
-): ConditionContext {
+function contextOf(tasks: readonly TaskView[], planned: PlannedTask, outcomeOf: Outcomes): ConditionContext {
+  const { depends_on, instead_of } = planned
   const byId = new Map(tasks.map(({ planned }) => [planned.task_id, planned]))
   const seen = new Set<string>()
   const found: [string, ConditionTask][] = []

@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import type { Finding, GoalView, PlannedTask, TaskView } from '../../observation/goal-state.ts'
-import { closedObject, fieldProblems, problemSentence } from '../../runtime/shape-problems.ts'
+import { closedObject } from '../../runtime/shape-problems.ts'
 import { categories, severities } from '../../wire/goal.ts'
-import { writtenJson } from './draft.ts'
+import { readWritten } from './draft.ts'
 import type { GoalIds } from './goal-context.ts'
-import { placed } from './schedule.ts'
-import { gatesOf, standings } from './standing.ts'
+import { gatesOf, standings } from './schedule.ts'
 
 /** Closed, and without a default for its findings: a critic that misspells a name must not be read as content. */
 const critiqueShape = closedObject({
@@ -27,19 +26,15 @@ const critiqueShape = closedObject({
 })
 
 /** What a critic found in the results of a goal. */
-export interface Critique {
-  readonly summary: string
-  readonly needs_replan: boolean
+export interface Critique extends Omit<z.output<typeof critiqueShape>, 'findings'> {
   readonly findings: readonly Finding[]
 }
 
 /** Reads what a critic wrote. A finding about a task that the plan does not have is about the whole. */
 export function readCritique(written: string, goal: GoalView): Critique | { readonly problem: string } {
-  const json = writtenJson(written)
-  if ('problem' in json) return json
-  const read = critiqueShape.safeParse(json.value)
-  if (!read.success) return { problem: problemSentence(fieldProblems(read.error)) }
-  const { summary, needs_replan, findings } = read.data
+  const found = readWritten(written, critiqueShape)
+  if ('problem' in found) return found
+  const { summary, needs_replan, findings } = found.read
   const latest = latestTasks(goal)
   return {
     summary,
@@ -56,7 +51,7 @@ export function readCritique(written: string, goal: GoalView): Critique | { read
 /** Errors that need no critic: a task failed with no stand-in, or was skipped though nothing before it failed. */
 export function failuresOf(goal: GoalView): readonly Finding[] {
   const tasks = currentTasks(goal)
-  const standing = standings(tasks.map(placed), new Map(tasks.map(({ planned, state }) => [planned.task_id, state])))
+  const standing = standings(tasks, new Map(tasks.map(({ planned, state }) => [planned.task_id, state])))
   const byId = new Map(tasks.map((task) => [task.planned.task_id, task]))
   const isExplained = (task_id: string, seen: ReadonlySet<string> = new Set()): boolean =>
     (byId.get(task_id)?.planned.depends_on ?? []).some((id) => {
@@ -114,7 +109,7 @@ function isSerious({ tasks }: GoalView, { severity, task_id }: Finding): boolean
   return severity === 'warning' && about?.planned.retries == null
 }
 
-/** What a public rune says of a critique: what anyone can see without it, and how many errors it has beside that. */
+/** What a public rune says of a critique: the failures that are public anyway, and the number of other errors. */
 export function publicProblems(goal: GoalView, { findings }: Critique): string {
   const seen = failuresOf(goal)
   const ids = new Set(seen.map(({ id }) => id))

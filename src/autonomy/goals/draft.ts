@@ -3,16 +3,14 @@ import { intentChecksum } from '../../coordinator/checksum.ts'
 import { indexOf, type RegistryIndex, resolve } from '../../coordinator/registry.ts'
 import { type ExecutionIntent, executionIntent, intentSchemaVersion } from '../../coordinator/schemas/intent.ts'
 import { openQuestion } from '../../coordinator/schemas/questions.ts'
-import type { Agent, Command, RegistrySnapshot, Workflow } from '../../coordinator/schemas/registry.ts'
+import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
 import {
-  effects as allEffects,
   contentId,
   effect,
   evidenceRef,
   highestRisk,
   type PhaseName,
   phaseName,
-  reviewCategories,
   reviewCategory,
   riskLevel,
   sentence,
@@ -135,7 +133,7 @@ function isIntent(value: Json): boolean {
 }
 
 /** The JSON that a model wrote, within limits: the whole text, or what stands between the first brace and the last. */
-export function writtenJson(text: string): { readonly value: Json } | { readonly problem: string } {
+function writtenJson(text: string): { readonly value: Json } | { readonly problem: string } {
   for (const part of [text, text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1)])
     try {
       return boundedJson(JSON.parse(part), jsonLimits.arguments)
@@ -144,6 +142,16 @@ export function writtenJson(text: string): { readonly value: Json } | { readonly
     }
   return { problem: 'It is not JSON.' }
 }
+
+/** What a model wrote, in this shape. */
+export function readWritten<S extends z.ZodType>(text: string, shape: S): Read<z.output<S>> {
+  const written = writtenJson(text)
+  if ('problem' in written) return written
+  const { success, data, error } = shape.safeParse(written.value)
+  return success ? { read: data } : { problem: problemSentence(fieldProblems(error)) }
+}
+
+type Read<T> = { readonly read: T } | { readonly problem: string }
 
 interface Drafting {
   readonly goal_id: string
@@ -212,16 +220,26 @@ export const evidenceRefOf = (goal_id: string) => `goal:${goal_id}`
 /** Fills a draft from the registry. What the registry lacks stays in, for the Coordinator to refuse. */
 export function intentOf(draft: PlanDraft, about: Drafting, sha256: Sha256): Json {
   const index = indexOf(about.registry)
-  const places = draft.tasks.map((task) => placeOf(task, index))
-  const owners = draft.tasks.map((task, i) => task.owner ?? leaderOf(places[i], index))
-  const commands = draft.tasks.map((task) => index.versions('command', task.command)[0])
   const ref = evidenceRefOf(about.goal_id)
-  // A draft can add an effect or a review to what follows from the registry, and take none away.
-  const effects = draft.tasks.map((task, i) => {
-    const has = [...(task.effects ?? []), ...((commands[i] as Command | undefined)?.effects ?? [])]
-    return has.length === 0 ? (['read'] as const) : allEffects.filter((effect) => has.includes(effect))
+  const steps = draft.tasks.map((task) => {
+    const place = placeOf(task, index)
+    const command = index.versions('command', task.command)[0]
+    // A draft can add an effect or a review to what follows from the registry, and take none away.
+    const has = [...(task.effects ?? []), ...(command?.effects ?? [])]
+    const effects = effect.options.filter((one) => (has.length === 0 ? one === 'read' : has.includes(one)))
+    const risk_level = task.risk_level ?? command?.risk_level ?? 'low'
+    return { task, place, owner: task.owner ?? leaderOf(place, index), effects, risk_level }
   })
-  const levels = draft.tasks.map((task, i) => task.risk_level ?? commands[i]?.risk_level ?? 'low')
+  const places = Map.groupBy(
+    steps.flatMap(({ place }) => place ?? []),
+    ({ workflow_id }) => workflow_id,
+  )
+  const owners = new Set(steps.flatMap(({ owner }) => owner ?? []))
+  // A plan that writes or deploys is reviewed first, and so is whatever the draft names.
+  const effects = steps.flatMap((step) => step.effects)
+  const reviews = new Set(draft.risk?.requires_review)
+  if (effects.includes('deploy')) reviews.add('release')
+  if (effects.includes('write')) reviews.add('architecture')
   const intent: { [key: string]: Json } = {
     id: `intent_${about.goal_id
       .toLowerCase()
@@ -234,31 +252,33 @@ export function intentOf(draft: PlanDraft, about: Drafting, sha256: Sha256): Jso
     created_at: isoTime(about.received_at),
     lineage: { introduced_in: intentSchemaVersion, derived_from: [about.goal_id], supersedes: [] },
     scope: { project_id: about.goal_id, repo_root: '.', targets: { files: [], modules: [], areas: [] } },
-    objective: {
-      goal: about.goal,
-      success_criteria: draft.success_criteria ?? [about.goal],
-      non_goals: [],
-    },
-    selected_workflows: selectedWorkflows(places),
-    selected_agents: selectedAgents(owners, index),
-    planned_commands: draft.tasks.map((task, i) => ({
+    objective: { goal: about.goal, success_criteria: draft.success_criteria ?? [about.goal], non_goals: [] },
+    selected_workflows: [...places].map(([workflow_id, some]) => {
+      return { workflow_id, phases: [...new Set(some.map(({ phase }) => phase))] }
+    }),
+    selected_agents: [...owners].map((agent_id) => ({
+      agent_id,
+      role: resolve(index, { kind: 'agent', id: agent_id }).found?.roles[0] ?? 'worker',
+      responsibilities: ['The tasks that the plan gives it.'],
+    })),
+    planned_commands: steps.map(({ task, place, owner, effects, risk_level }) => ({
       command_id: task.command,
       step_id: task.id,
       intent: task.intent,
-      effects: [...(effects[i] ?? ['read'])],
-      risk_level: levels[i] ?? 'low',
+      effects,
+      risk_level,
       evidence_refs: task.evidence ?? [ref],
-      ...(places[i] === undefined ? {} : { workflow_id: places[i].workflow_id, phase: places[i].phase }),
-      ...(owners[i] === undefined ? {} : { agent_id: owners[i] }),
+      ...(place && { workflow_id: place.workflow_id, phase: place.phase }),
+      ...(owner !== undefined && { agent_id: owner }),
       depends_on: task.depends_on,
-      ...(task.condition === undefined ? {} : { condition: task.condition }),
+      ...(task.condition !== undefined && { condition: task.condition }),
     })),
     ...(draft.open_questions === undefined ? {} : { open_questions: draft.open_questions.map(asJson) }),
     interaction: about.bounds.interaction,
     risk: {
-      overall: draft.risk?.overall ?? highestRisk(levels),
+      overall: draft.risk?.overall ?? highestRisk(steps.map(({ risk_level }) => risk_level)),
       drivers: draft.risk?.drivers ?? ['It follows from the commands of the plan.'],
-      requires_review: reviewsOf(effects.flat(), draft.risk?.requires_review),
+      requires_review: reviewCategory.options.filter((category) => reviews.has(category)),
     },
     budgets: about.bounds.budgets,
     evidence_refs: [ref],
@@ -269,7 +289,7 @@ export function intentOf(draft: PlanDraft, about: Drafting, sha256: Sha256): Jso
       lock_scope: { mode: 'none', paths: [] },
     },
     audit: { created_by: 'statewright', source: 'statewright', checksum: '' },
-    metadata: { tasks: Object.fromEntries(draft.tasks.map((task) => [task.id, extrasOf(task)])) },
+    metadata: { tasks: extrasOf(draft.tasks) },
   }
   return { ...intent, audit: { ...(intent.audit as object), checksum: intentChecksum(intent, sha256) } }
 }
@@ -277,8 +297,10 @@ export function intentOf(draft: PlanDraft, about: Drafting, sha256: Sha256): Jso
 /** What the Coordinator has no word for, sealed with the rest. */
 export type TaskExtras = { readonly priority: Task['priority']; readonly instead_of: string | null }
 
-function extrasOf({ priority, instead_of }: Task): TaskExtras {
-  return { priority, instead_of: instead_of ?? null }
+function extrasOf(tasks: readonly Task[]): Record<string, TaskExtras> {
+  return Object.fromEntries(
+    tasks.map((task) => [task.id, { priority: task.priority, instead_of: task.instead_of ?? null }]),
+  )
 }
 
 function titleOf(goal: string): string {
@@ -288,7 +310,7 @@ function titleOf(goal: string): string {
 
 /** Where the draft puts it; else where the command is at home; else the first phase there is. */
 function placeOf(task: Task, index: RegistryIndex): Place | undefined {
-  const workflows = index.ids('workflow').flatMap((id) => (index.versions('workflow', id)[0] ?? []) as Workflow)
+  const workflows = index.ids('workflow').flatMap((id) => index.versions('workflow', id)[0] ?? [])
   const all = workflows.flatMap(({ id, phases }) =>
     phases.map(({ phase, role, commands }) => ({ workflow_id: id, phase, role, commands })),
   )
@@ -299,30 +321,6 @@ function placeOf(task: Task, index: RegistryIndex): Place | undefined {
 }
 
 function leaderOf(place: Place | undefined, index: RegistryIndex): string | undefined {
-  const agents = index.ids('agent').flatMap((id) => (index.versions('agent', id)[0] ?? []) as Agent)
+  const agents = index.ids('agent').flatMap((id) => index.versions('agent', id)[0] ?? [])
   return (agents.find(({ roles }) => place?.role !== undefined && roles.includes(place.role)) ?? agents[0])?.id
-}
-
-function selectedWorkflows(places: readonly (Place | undefined)[]): Json {
-  const chosen = new Map<string, Set<PhaseName>>()
-  for (const place of places)
-    if (place !== undefined)
-      chosen.set(place.workflow_id, (chosen.get(place.workflow_id) ?? new Set<PhaseName>()).add(place.phase))
-  return [...chosen].map(([workflow_id, phases]) => ({ workflow_id, phases: [...phases] }))
-}
-
-function selectedAgents(owners: readonly (string | undefined)[], index: RegistryIndex): Json {
-  return [...new Set(owners.flatMap((owner) => owner ?? []))].map((agent_id) => ({
-    agent_id,
-    role: resolve(index, { kind: 'agent', id: agent_id }).found?.roles[0] ?? 'worker',
-    responsibilities: ['The tasks that the plan gives it.'],
-  }))
-}
-
-/** A plan that writes or deploys is reviewed first, and so is whatever the draft names. */
-function reviewsOf(effects: readonly string[], drafted: readonly string[] = []): Json {
-  const needed = new Set(drafted)
-  if (effects.includes('deploy')) needed.add('release')
-  if (effects.includes('write')) needed.add('architecture')
-  return reviewCategories.filter((category) => needed.has(category))
 }

@@ -2,10 +2,10 @@ import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
 import { isFault } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { isTerminal } from '../../kernel/machine.ts'
-import { type AgentState, agentMachine } from '../../machines/agent.ts'
 import { goalMachine } from '../../machines/goal.ts'
 import { taskMachine } from '../../machines/task.ts'
 import { saySpent } from '../../observation/fold-run.ts'
+import { worksFor } from '../../observation/goal-state.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { prepareAgent } from '../../runtime/commands/submit.ts'
@@ -71,7 +71,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
 
   function complain(error: unknown) {
     isDirty = false
-    // A store that takes nothing more is the whole process's business, and said elsewhere.
+    // A poisoned store concerns the whole process, which reports it.
     if (isFault(error, 'store_poisoned')) leave()
     else if (error instanceof Fault && error.kind === 'store') {
       // One that is out of reach comes back, and then nothing else may wake it.
@@ -129,12 +129,9 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
     const goal = state.goals.get(goal_id)
     if (goal === undefined) return
     if (isTerminal(goalMachine, goal.state)) {
-      const left = workersOf({ state, goal }).filter(({ agent_id }) => isPresent(state, agent_id))
-      if (left.length === 0) {
-        leave()
-        progress.ended()
-      }
-      return
+      if (workersOf({ state, goal }).some(({ agent_id }) => state.openAgents.has(agent_id))) return
+      leave()
+      return progress.ended()
     }
     // A run whose place was taken by others is looked at again: one of them may have left.
     if (engine.turnedAway.size > 0)
@@ -187,10 +184,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
     }
   }
 
-  /**
-   * What is refused, such as a registry with a mistake in it, is a draft that failed, and the next draft is told why. A
-   * store that is away and a package that this process lacks are no failures of the draft.
-   */
+  /** A refusal fails the draft, and the next draft gets the reason. A store or a package that is away fails no draft. */
   async function refusing<T>(draft: number, work: Promise<T>): Promise<T | undefined> {
     try {
       return await work
@@ -214,11 +208,6 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
 }
 
 const wakes: ReadonlySet<string> = new Set(['run.submitted', 'run.requested', 'run.moved'])
-
-function isPresent({ subjects }: SessionState, agent_id: string): boolean {
-  const at = subjects.get(agent_id)?.state
-  return at !== undefined && !isTerminal(agentMachine, at as AgentState)
-}
 
 /** Decides the next step from the record alone and writes it into the batch. An empty batch: there is nothing to do. */
 export function decide(context: GoalContext) {
@@ -258,7 +247,5 @@ function tidy(context: GoalContext) {
 }
 
 function workersOf({ state, goal }: Pick<GoalContext, 'state' | 'goal'>) {
-  return [...state.agents.values()].filter(
-    ({ agent_id, parent_id }) => agent_id === goal.agent_id || parent_id === goal.agent_id,
-  )
+  return [...state.agents.values()].filter(({ agent_id }) => worksFor(state, goal, agent_id))
 }

@@ -10,7 +10,7 @@ import { openRun, spawn } from '../../runtime/commands/submit.ts'
 import { decideCondition } from './condition.ts'
 import { currentTasks, notesFor } from './critique.ts'
 import { aboutGoal, approvalOf, dismiss, type GoalContext, type GoalIds, isPrepared, stopGoal } from './goal-context.ts'
-import { briefOf, type Input, inputsOf, type Outcome, outcomesOf, taskInput } from './prompts.ts'
+import { briefOf, type Inputs, inputsOf, type Outcomes, outcomesOf, taskInput } from './prompts.ts'
 import {
   type Op,
   type QuestionFacts,
@@ -109,7 +109,7 @@ function questionFacts(state: SessionState, interaction_id: string): QuestionFac
   return { outcome: 'denied', reason: reason ?? `Refused by ${question.answered.replied_by}.` }
 }
 
-function applyOp(context: GoalContext, tasks: readonly TaskView[], op: Op, outcomeOf: (task_id: string) => Outcome) {
+function applyOp(context: GoalContext, tasks: readonly TaskView[], op: Op, outcomeOf: Outcomes) {
   const { task_id } = op
   const task = tasks.find(({ planned }) => planned.task_id === task_id)
   if (task === undefined) return
@@ -161,7 +161,7 @@ function unsettledCalls({ calls }: SessionState, id: string): number {
 function readiness({ batch }: GoalContext, tasks: readonly TaskView[], { planned, condition }: TaskView) {
   const holds = condition?.decided?.holds
   return {
-    waits_for: waitsFor(tasks, (task_id) => batch.stateOf(task_id) as TaskState | undefined, planned),
+    waits_for: waitsFor(tasks, planned, (task_id) => batch.stateOf(task_id) as TaskState | undefined),
     condition: condition === null ? 'none' : holds == null ? 'undecided' : holds ? 'holds' : 'fails',
   } as const
 }
@@ -175,7 +175,7 @@ function complete(context: GoalContext, { planned, evidence, run_ids, interactio
 
 interface Around {
   readonly tasks: readonly TaskView[]
-  readonly inputs: readonly Input[]
+  readonly inputs: Inputs
 }
 
 /** A task has an agent to itself, with a dialogue of its own; it leaves when the task is over. */
@@ -215,8 +215,8 @@ function giveOut(context: GoalContext, task: TaskView, op: 'assign' | 'resume', 
 /** Tells a run what the critic found. The rune is internal, as the critique that it quotes. */
 export function brief({ batch, goal }: GoalContext, notes: readonly string[], about: Concerns) {
   if (notes.length === 0) return
-  const said = { actor, payload: { text: briefOf(notes) }, visibility: 'internal' as const }
-  batch.record('run.briefed', said, { ...about, goal_id: goal.goal_id })
+  const briefed = { actor, payload: { text: briefOf(notes) }, visibility: 'internal' as const }
+  batch.record('run.briefed', briefed, { ...about, goal_id: goal.goal_id })
 }
 
 function askReview(context: GoalContext, tasks: readonly TaskView[], task: TaskView) {

@@ -6,7 +6,7 @@ import { canonicalJson, type Json } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { type GoalStop, goalStops } from '../../machines/goal.ts'
 import { taskMachine } from '../../machines/task.ts'
-import type { GoalView, PlannedTask, TaskView } from '../../observation/goal-state.ts'
+import { type GoalView, type PlannedTask, type TaskView, worksFor } from '../../observation/goal-state.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import { budget, jsonValue } from '../../runes/kinds.ts'
 import type { Actor, Concerns } from '../../runes/rune.ts'
@@ -71,9 +71,6 @@ export interface GoalOptions extends z.input<typeof goalOptions> {}
 /** The config of a goal, with its defaults filled in. */
 export type GoalConfig = z.output<typeof goalConfig>
 
-/** The budget of a goal. */
-export type GoalBudget = GoalConfig['budget']
-
 /** What was recorded was checked before. */
 export function configOf({ config }: { readonly config: Readonly<Record<string, Json>> }): GoalConfig {
   const recorded: object = config
@@ -93,7 +90,7 @@ export interface DraftGiven {
   readonly by: 'caller' | 'planner'
 }
 
-/** What a rule came to, and the engine that says so. */
+/** The value of a rule, and the engine that evaluated it. */
 export interface Evaluated {
   readonly decider: string
   readonly answer: ReturnType<ConditionEngine['evaluate']>
@@ -163,12 +160,7 @@ export function isPrepared({ engine, prepared, errands }: GoalContext, agent: st
 }
 
 /** A run of the critic, and the key that it is set up under. */
-interface CriticRun {
-  readonly key: string
-  readonly run_id: string
-  readonly agent_id: string
-  readonly input: string
-}
+type CriticRun = Readonly<Record<'key' | 'run_id' | 'agent_id' | 'input', string>>
 
 /** Has the critic look once it is set up. What it writes is internal; the decision that follows from it is public. */
 export function openCritic(context: GoalContext, { key, run_id, agent_id, input }: CriticRun) {
@@ -235,9 +227,7 @@ export function stopGoal(context: GoalContext, cause: GoalStop, reason: string, 
 
 function stopRuns({ engine, state, goal, batch }: GoalContext, reason: string, actor: Actor) {
   for (const run of state.openRuns.values()) {
-    if (run.cancel !== null || run.parent_call_id !== null) continue
-    const works_for = run.agent_id === goal.agent_id || state.agents.get(run.agent_id)?.parent_id === goal.agent_id
-    if (!works_for) continue
+    if (run.cancel !== null || run.parent_call_id !== null || !worksFor(state, goal, run.agent_id)) continue
     if (run.status !== 'running') cancelNow(engine, batch, run, { reason, actor })
     else batch.on(subject.run(run), actor).move('request', { request: 'cancel', reason })
   }

@@ -149,8 +149,8 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
 
   /** The named question, else the plan. Only a rejection may mean the one open review: an approval may be a repeat. */
   function questionOf(state: SessionState, goal: GoalView, { task, idempotencyKey }: Decision, asked: string): string {
-    const said = answeredWith(state, goal, idempotencyKey)
-    if (said !== undefined) return said
+    const repeated = answeredWith(state, goal, idempotencyKey)
+    if (repeated !== undefined) return repeated
     const reviews = reviewsOf(state, goal)
     const named = (task_id: string | null) =>
       goal.tasks.find(({ planned }) => planned.task_id === task_id)?.planned.key ?? 'the plan'

@@ -50,7 +50,7 @@ export async function judgeDraft(
   // What was sent through it before is judged by what was recorded then, whatever became of the registry since.
   const plan = isKnown ? await plans.rest(coordination_id) : await submit()
   if ('outcome' in plan) return plan
-  if (plan.state !== 'DONE' && plan.state !== 'BLOCKED' && plan.state !== 'ABORTED') return undefined
+  if (!isTerminal(coordinationMachine, plan.state)) return undefined
   if (plan.state !== 'DONE') return failed(asJson(plan.failure))
   return frozen(judging, plan, configOf(goal), (key) => ids.task(ids.plan(draft), key, 1))
 
@@ -65,7 +65,7 @@ export async function judgeDraft(
     const about = { goal_id, goal: goal_description, draft, received_at, registry, bounds }
     const problem =
       'intent' in drafted
-        ? beyondGoal(takenIn(drafted, engine, engine.redactor).intent, bounds).join(' ')
+        ? beyondGoal(takenIn(drafted, engine).intent, bounds).join(' ')
         : by === 'planner'
           ? unknownEvidence(drafted.draft, evidenceOf(goal_id, facts, memory))
           : null
@@ -86,10 +86,7 @@ export async function judgeDraft(
   /** The last coordination of this goal that ended: the new one takes its place. Undefined: there is none, or its files are erased. */
   async function recovered(): Promise<Recovers | undefined> {
     const earlier = Array.from({ length: draft - 1 }, (_, i) => ids.coordination(i + 1))
-    const last = earlier.findLast((id) => {
-      const state = subjects.get(id)?.state
-      return state !== undefined && isTerminal(coordinationMachine, state as PlanView['state'])
-    })
+    const last = earlier.findLast((id) => isTerminal(coordinationMachine, subjects.get(id)?.state))
     if (last === undefined) return undefined
     return plans.recovery(last).catch((error) => {
       if (isFault(error, 'not_found')) return undefined
@@ -190,7 +187,7 @@ export async function endPlans({ engine, plans }: Pick<Judging, 'engine' | 'plan
 interface Judged {
   readonly graph: ExecutionGraph
   readonly registry: RegistrySnapshot
-  /** As it was frozen beside the graph. */
+  /** As it was frozen with the graph. */
   readonly intent: ExecutionIntent
 }
 

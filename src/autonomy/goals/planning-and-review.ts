@@ -1,7 +1,8 @@
 import { asJson, canonicalJson, type Json } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
-import { type AgentState, agentMachine } from '../../machines/agent.ts'
+import { agentMachine } from '../../machines/agent.ts'
 import { runMachine } from '../../machines/run.ts'
+import type { PlannedTask } from '../../observation/goal-state.ts'
 import { subject } from '../../runtime/batch.ts'
 import { openRun } from '../../runtime/commands/submit.ts'
 import {
@@ -79,23 +80,15 @@ function decideApproval(context: GoalContext) {
   batch.on(subject.goal(goal.goal_id), 'human').move('plan_rejected', payload, { decision })
 }
 
-function start(
-  context: GoalContext,
-  trigger: 'plan_approved' | 'auto_start',
-  tasks: NonNullable<GoalContext['goal']['plan']>['tasks'],
-  plan_id: string,
-) {
-  const { goal, batch } = context
+type Start = 'plan_approved' | 'auto_start'
+
+function start(context: GoalContext, trigger: Start, tasks: readonly PlannedTask[], plan_id: string) {
   const actor = trigger === 'auto_start' ? 'policy' : 'human'
-  batch.on(subject.goal(goal.goal_id), actor).move(trigger, {})
+  context.batch.on(subject.goal(context.goal.goal_id), actor).move(trigger, {})
   for (const task of tasks) openTask(context, plan_id, task)
 }
 
-function openTask(
-  context: GoalContext,
-  plan_id: string,
-  task: NonNullable<GoalContext['goal']['plan']>['tasks'][number],
-) {
+function openTask(context: GoalContext, plan_id: string, task: PlannedTask) {
   const payload = { plan_id, task: asJson(task) }
   context.batch.on(subject.task(context.goal.goal_id, task.task_id), scheduler).open(payload)
 }
@@ -142,8 +135,7 @@ function notConfigured(context: GoalContext, part: 'planner' | 'critic', agent: 
 
 /** No worker takes the runs of an agent that is over. */
 function isGone({ batch, goal }: GoalContext): boolean {
-  const at = batch.stateOf(goal.agent_id)
-  return at !== undefined && isTerminal(agentMachine, at as AgentState)
+  return isTerminal(agentMachine, batch.stateOf(goal.agent_id))
 }
 
 function draftFailed(context: GoalContext, draft: number, failure: Json) {
@@ -162,29 +154,29 @@ function stopWithoutPlan(context: GoalContext) {
   const { goal, config } = context
   const last = goal.drafts.at(-1)?.failure
   const why = last == null ? (goal.revise ?? '') : typeof last === 'string' ? last : JSON.stringify(last)
-  const [cause, said] =
+  const [cause, problem] =
     config.planner === null
       ? (['no_plan', 'There is no plan that can be executed, and no planner to draft one.'] as const)
       : (['drafts', `The planner has made ${config.max_drafts} drafts, as many as it may.`] as const)
-  stopGoal(context, cause, `${said} ${why}`.trim(), 'policy')
+  stopGoal(context, cause, `${problem} ${why}`.trim(), 'policy')
 }
 
 /** How often a critic is asked whose answer cannot be read. */
 const attempts = 2
 
-/** Every task is over: the critic examines what came of them, and its findings decide. */
+/** Every task is over: the critic examines the results, and its findings decide. */
 export function decideReviewing(context: GoalContext) {
   const critique = critiqueOf(context)
   if (critique === undefined) return
   const { goal, batch, ids, config } = context
   const plan_id = goal.plan?.plan_id ?? ''
   const findings = critique.findings.map(asJson)
-  const said = { actor: 'reasoning' as const, payload: { plan_id, findings }, visibility: 'internal' as const }
-  batch.record('plan.critique', said, aboutGoal(context))
+  const critiqued = { actor: 'reasoning' as const, payload: { plan_id, findings }, visibility: 'internal' as const }
+  batch.record('plan.critique', critiqued, aboutGoal(context))
 
   const verdict = verdictOf(goal, critique, ids)
   if (verdict.verdict === 'passed') {
-    // The critic is told that its summary is public and its findings are not.
+    // The critic's prompt says that the summary is public and the findings are not.
     const payload = { plan_id, summary: critique.summary || summaryOf(context) }
     batch.on(subject.goal(goal.goal_id), 'reasoning').move('critique_passed', payload)
     return

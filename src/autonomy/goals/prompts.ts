@@ -39,13 +39,8 @@ export function briefOf(notes: readonly string[]): string {
 /** How many characters of results a task is given at most, all together. */
 const most_of_inputs = 60_000
 
-/** What an agent is told of its task: what it is for and what came before. */
-export function taskInput(
-  goal: GoalView,
-  { planned }: TaskView,
-  inputs: readonly Input[],
-  settled: readonly string[],
-): string {
+/** The input of a task: what it is for and the results that it builds on. */
+export function taskInput(goal: GoalView, { planned }: TaskView, inputs: Inputs, settled: readonly string[]): string {
   const lines = linesOf(inputs)
   return paragraphs(
     `Task ${planned.key}: ${planned.description || planned.title}`,
@@ -58,12 +53,8 @@ export function taskInput(
 }
 
 /** What the critic is asked about the condition of a task. */
-export function conditionInput(
-  goal: GoalView,
-  { key, description, condition }: PlannedTask,
-  inputs: readonly Input[],
-  problem: string | undefined,
-): string {
+export function conditionInput(goal: GoalView, task: PlannedTask, inputs: Inputs, problem: string | undefined): string {
+  const { key, description, condition } = task
   const lines = linesOf(inputs)
   return paragraphs(
     `Decide whether the condition of the task ${key} holds. ${untrustedNotice}\nCondition: ${quoted(condition ?? '')}\nTask: ${quoted(description)}`,
@@ -90,7 +81,7 @@ export function criticInput(goal: GoalView): string {
 }
 
 /** One line for each, quoted. They share the characters there are: a long one cannot push the others out. */
-export function linesOf(inputs: readonly Input[]): readonly string[] {
+export function linesOf(inputs: Inputs): readonly string[] {
   const most = Math.floor(most_of_inputs / Math.max(1, inputs.length))
   return inputs.map(({ task, instead_of, state, result, reason }) => {
     const name = instead_of === null ? task : `${task}, instead of ${instead_of}`
@@ -124,15 +115,15 @@ export interface Outcome {
   readonly reason: string | null
 }
 
-/** One task that another one builds on. */
-export interface Input extends Outcome {
-  readonly task: string
-  /** The task that it replaced, by its key. */
-  readonly instead_of: string | null
-}
+/** What became of each task, by its id. */
+export type Outcomes = (task_id: string) => Outcome
+
+/** The tasks that another one builds on. `instead_of` is the task that one of them replaced, by its key. */
+export type Inputs = readonly Input[]
+type Input = Outcome & { readonly task: string; readonly instead_of: string | null }
 
 /** What becomes of each task with these operations: a task may complete and its dependent begin in one append. */
-export function outcomesOf(tasks: readonly TaskView[], { ops, states }: Schedule): (task_id: string) => Outcome {
+export function outcomesOf(tasks: readonly TaskView[], { ops, states }: Schedule): Outcomes {
   const known = new Map(
     tasks.map(({ planned, state, result, reason }): [string, Outcome] => [
       planned.task_id,
@@ -149,11 +140,7 @@ export function outcomesOf(tasks: readonly TaskView[], { ops, states }: Schedule
 }
 
 /** What a task builds on, looking through reviews. A failed task is followed by its stand-in, and vice versa. */
-export function inputsOf(
-  tasks: readonly { readonly planned: PlannedTask }[],
-  { depends_on }: PlannedTask,
-  outcomeOf: (task_id: string) => Outcome,
-): readonly Input[] {
+export function inputsOf(tasks: readonly TaskView[], { depends_on }: PlannedTask, outcomeOf: Outcomes): Inputs {
   const byId = new Map(tasks.map(({ planned }) => [planned.task_id, planned]))
   const found = new Map<string, Input>()
   const seen = new Set<string>()

@@ -1,84 +1,17 @@
-import type { Json } from '../../kernel/json.ts'
 import { type Decided, type GoalView, type TaskView, worksFor } from '../../observation/goal-state.ts'
 import { obstacleInSession } from '../../observation/obstacle.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import { abandonedBy, type Left } from '../../observation/unsettled.ts'
-import type { InteractionKind } from '../../runes/kinds.ts'
-import type { Obstacle } from '../../wire/run.ts'
-import type { Abandoned } from '../../wire/session.ts'
+import type { Goal } from '../../wire/goal.ts'
 import { currentTasks } from './critique.ts'
-import { configOf, type GoalBudget } from './goal-context.ts'
+import { configOf } from './goal-context.ts'
 
 /** A goal as people look at it. */
-export interface GoalReport {
-  readonly goal_id: string
-  readonly session_id: string
-  readonly goal: string
-  readonly state: GoalView['state']
-  readonly reason: string | null
-  /** Why it was stopped, in one word. */
-  readonly cause: GoalView['cause']
-  readonly received_at: number
-  readonly since: number
-  readonly ended_at: number | null
-  readonly plan_id: string | null
-  readonly drafts: number
-  /** How often it was executed and reviewed. */
-  readonly iterations: number
-  readonly budget: GoalBudget
-  readonly used: {
-    readonly tokens: number
-    readonly tool_calls: number
-    readonly cost_usd: number
-    readonly wall_time_ms: number
-  }
-  readonly tasks: readonly TaskReport[]
-  /** Everything that a person has to answer before it can go on, or could; once it is over, which outcomes to settle. */
-  readonly waits_for: readonly WaitReport[]
-  /** Its session is paused or suspended, and nothing of the goal is under way. Null: it can go on, or is over. */
-  readonly held_up_by: Obstacle | null
-  /** A run of it is running, and its process is gone. Null where a process works on the store. */
-  readonly abandoned: Abandoned | null
-}
-
+export type GoalReport = Readonly<Goal>
 /** One task in the report of a goal. */
-export interface TaskReport {
-  readonly task_id: string
-  readonly task: string
-  readonly kind: 'work' | 'review'
-  readonly title: string
-  readonly description: string
-  readonly state: TaskView['state']
-  readonly priority: string
-  readonly owner: string | null
-  readonly agent_id: string | null
-  readonly run_id: string | null
-  readonly depends_on: readonly string[]
-  readonly instead_of: string | null
-  readonly retries: string | null
-  /** It is done only if this holds. Null: it has no condition. */
-  readonly condition: ConditionReport | null
-  readonly reason: string | null
-  readonly result: Json
-}
-
-interface ConditionReport {
-  readonly text: string
-  /** Null: it is not decided yet, or could not be decided. */
-  readonly holds: boolean | null
-  /** Who decided: a rule, the critic, a person, or the policy of the mode. Null: it is not decided yet. */
-  readonly decided_by: Decided['decided_by'] | null
-  readonly reason: string | null
-}
-
+export type TaskReport = Goal['tasks'][number]
 /** A question that a goal waits for. */
-export interface WaitReport {
-  readonly interaction_id: string
-  readonly interaction_kind: InteractionKind
-  readonly prompt: string
-  readonly task_id: string | null
-  readonly run_id: string | null
-}
+export type WaitReport = Goal['waits_for'][number]
 
 /** `left` is what a process that is gone left running in the session. */
 export function reportOf(state: SessionState, goal: GoalView, now: number, left = nothingLeft): GoalReport {

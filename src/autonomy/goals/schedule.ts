@@ -1,10 +1,10 @@
 import type { Json } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { type TaskState, taskMachine } from '../../machines/task.ts'
-import { hasPlace, type PlannedTask, priorities } from '../../observation/goal-state.ts'
-import { type Gates, gatesOf, type Standing, standings } from './standing.ts'
+import { hasPlace, type PlannedTask, priorities, type TaskView } from '../../observation/goal-state.ts'
+import type { RunView } from '../../observation/session-state.ts'
 
-/** What is known about a task: where it is, and what its run or its question came to. */
+/** What is known about a task: its state, its run, its question and its condition. */
 export interface TaskFacts {
   readonly planned: PlannedTask
   readonly state: TaskState
@@ -22,11 +22,7 @@ interface ConditionFacts {
 }
 
 /** What the schedule knows about the run of a task. */
-export interface RunFacts {
-  readonly status: string
-  readonly result: Json
-  readonly error_code: string | null
-  readonly message: string | null
+export interface RunFacts extends Pick<RunView, 'status' | 'result' | 'error_code' | 'message'> {
   /** It ended over an unknown outcome, which is not settled yet. */
   readonly is_unsettled: boolean
 }
@@ -54,12 +50,12 @@ export type Op =
 export interface Schedule {
   readonly ops: readonly Op[]
   /** Where every task is once they are recorded. */
-  readonly states: ReadonlyMap<string, TaskState>
+  readonly states: TaskStates
   /** Some task is worked on, or will be without anyone's help. */
   readonly is_moving: boolean
 }
 
-/** First what runs and questions came to, then what can never run, then what begins, by priority and age. Pure. */
+/** First the outcomes of runs and questions, then tasks that can never run, then what begins, by priority and age. */
 export function schedule(tasks: readonly TaskFacts[], limits: Limits): Schedule {
   const states = new Map(tasks.map(({ planned, state }) => [planned.task_id, state]))
   const ops: Op[] = []
@@ -83,54 +79,37 @@ export function schedule(tasks: readonly TaskFacts[], limits: Limits): Schedule 
 
 const isActive = (state: TaskState) => state === 'assigned' || state === 'running'
 
+type Step = readonly [Op, TaskState]
+
 /** What the run or the question of a task makes of it. */
-function outcomeOf(task: TaskFacts): readonly [Op, TaskState][] {
-  const { planned, state, run, question } = task
-  const { task_id } = planned
+function outcomeOf({ planned: { task_id }, state, run, question }: TaskFacts): readonly Step[] {
   if (isTerminal(taskMachine, state) || state === 'pending') return []
   if (question !== null) {
     if (question.outcome === 'approved') return [[{ op: 'pass', task_id }, 'completed']]
     return question.outcome === 'denied' ? [[{ op: 'fail', task_id, reason: question.reason }, 'failed']] : []
   }
   if (run === null) return []
-  const begun: [Op, TaskState][] =
-    state === 'assigned' && run.status !== 'queued' ? [[{ op: 'begin', task_id }, 'running']] : []
-  const freed: [Op, TaskState][] = state === 'blocked' ? [[{ op: 'unblock', task_id }, 'running']] : []
-  switch (run.status) {
-    case 'queued':
-    case 'running':
-      return [...begun, ...freed]
-    case 'waiting_user':
-      if (state === 'blocked') return []
-      return [...begun, [{ op: 'block', task_id, reason: 'Its run waits for a person.' }, 'blocked']]
-    case 'succeeded':
-      return [...begun, ...freed, [{ op: 'complete', task_id, result: run.result }, 'completed']]
-    default:
-      return failed(task, run, begun, freed)
-  }
-}
-
-/** An unknown outcome blocks the task until a person settles it; then a new run goes on. */
-function failed(
-  { planned: { task_id }, state }: TaskFacts,
-  run: RunFacts,
-  begun: readonly [Op, TaskState][],
-  freed: readonly [Op, TaskState][],
-): readonly [Op, TaskState][] {
+  const begun: Step[] = state === 'assigned' && run.status !== 'queued' ? [[{ op: 'begin', task_id }, 'running']] : []
+  const active: Step[] = state === 'blocked' ? [[{ op: 'unblock', task_id }, 'running']] : begun
+  const blocked = (reason: string): Step[] =>
+    state === 'blocked' ? [] : [...begun, [{ op: 'block', task_id, reason }, 'blocked']]
+  if (run.status === 'queued' || run.status === 'running') return active
+  if (run.status === 'waiting_user') return blocked('Its run waits for a person.')
+  if (run.status === 'succeeded') return [...active, [{ op: 'complete', task_id, result: run.result }, 'completed']]
   const reason = run.message ?? run.error_code ?? `Its run was ${run.status}.`
-  if (run.error_code !== 'OUTCOME_UNKNOWN') return [...begun, ...freed, [{ op: 'fail', task_id, reason }, 'failed']]
-  if (state !== 'blocked') return [...begun, [{ op: 'block', task_id, reason }, 'blocked']]
-  return run.is_unsettled ? [] : [[{ op: 'resume', task_id }, 'running']]
+  if (run.error_code !== 'OUTCOME_UNKNOWN') return [...active, [{ op: 'fail', task_id, reason }, 'failed']]
+  // An unknown outcome blocks the task until a person settles it; then a new run goes on.
+  return state === 'blocked' && !run.is_unsettled ? [[{ op: 'resume', task_id }, 'running']] : blocked(reason)
 }
 
 type Note = (op: Op, to: TaskState) => void
 
 /** Skips the tasks that can never run, and those that depend on them, until nothing changes. */
-function skipLost(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskState>, record: Note) {
+function skipLost(tasks: readonly TaskFacts[], states: TaskStates, record: Note) {
   const gates = gatesOf(tasks)
   for (let found = true; found; ) {
     found = false
-    const standing = standings(tasks.map(placed), states)
+    const standing = standings(tasks, states)
     for (const task of tasks) {
       const { planned } = task
       if (states.get(planned.task_id) !== 'pending') continue
@@ -143,10 +122,10 @@ function skipLost(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskS
 }
 
 /** Tasks may wait for each other by way of a stand-in. Where nothing moves and no person is asked, they are skipped. */
-function skipStuck(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskState>, record: Note) {
+function skipStuck(tasks: readonly TaskFacts[], states: TaskStates, record: Note) {
   const left = [...states].filter(([, state]) => !isTerminal(taskMachine, state))
   if (left.some(([, state]) => state !== 'pending')) return
-  const standing = standings(tasks.map(placed), states)
+  const standing = standings(tasks, states)
   // What can begin once its condition is decided, or once there is a place, is not stuck.
   if (runnable(tasks, states, standing).length > 0) return
   for (const [task_id] of left)
@@ -159,25 +138,15 @@ function whyRefused({ condition }: TaskFacts): string | undefined {
   return `Its condition ${decided.holds === null ? 'could not be decided' : 'does not hold'}: ${decided.reason}`
 }
 
-/** A task with the value of its condition. */
-export const placed = ({ planned, condition }: Pick<TaskFacts, 'planned'> & { condition: Decision }) => ({
-  planned,
-  holds: condition?.decided?.holds ?? null,
-})
-
-type Decision = { readonly decided: { readonly holds: boolean | null } | null } | null
-
 interface Situation {
-  readonly states: ReadonlyMap<string, TaskState>
-  readonly standing: (task_id: string) => Standing
+  readonly states: TaskStates
+  readonly standing: Standings
   readonly gates: Gates
 }
 
-function whyNever(
-  tasks: readonly TaskFacts[],
-  { task_id: own, depends_on, needs, instead_of }: PlannedTask,
-  { states, standing, gates }: Situation,
-): string | undefined {
+function whyNever(tasks: readonly TaskFacts[], planned: PlannedTask, situation: Situation): string | undefined {
+  const { task_id: own, depends_on, needs, instead_of } = planned
+  const { states, standing, gates } = situation
   const named = (task_id: string) => tasks.find(({ planned }) => planned.task_id === task_id)?.planned.key ?? task_id
   if (instead_of !== null && states.get(instead_of) === 'completed')
     return `It is not needed: ${named(instead_of)} completed.`
@@ -196,8 +165,8 @@ function whyNever(
   return `All that it depends on was skipped because of a condition: ${needed.map(named).join(', ')}.`
 }
 
-function assign(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskState>, limits: Limits, record: Note) {
-  const standing = standings(tasks.map(placed), states)
+function assign(tasks: readonly TaskFacts[], states: TaskStates, limits: Limits, record: Note) {
+  const standing = standings(tasks, states)
   const busy = tasks.flatMap(({ planned: { owner, task_id } }) =>
     owner !== null && isActive(states.get(task_id) ?? 'pending') ? [owner] : [],
   )
@@ -218,32 +187,22 @@ function assign(tasks: readonly TaskFacts[], states: ReadonlyMap<string, TaskSta
 }
 
 /** The tasks that one still waits for, by their keys: a dependency counts once it is met or void. */
-export function waitsFor(
-  tasks: readonly Waiting[],
-  stateOf: (task_id: string) => TaskState | undefined,
-  { depends_on }: PlannedTask,
-): readonly string[] {
+export function waitsFor(tasks: readonly TaskView[], { depends_on }: PlannedTask, stateOf: StateOf): readonly string[] {
   const states = new Map(tasks.map(({ planned, state }) => [planned.task_id, stateOf(planned.task_id) ?? state]))
-  const standing = standings(tasks.map(placed), states)
+  const standing = standings(tasks, states)
   return tasks.flatMap(({ planned: { task_id, key } }) =>
     depends_on.includes(task_id) && !isClear(standing(task_id)) ? [key] : [],
   )
 }
 
-type Waiting = Pick<TaskFacts, 'planned' | 'state'> & { readonly condition: Decision }
+type StateOf = (task_id: string) => TaskState | undefined
 
 const isClear = (standing: Standing) => standing === 'met' || standing === 'void'
 
 /** What can begin, urgent and then old ones first. A condition is decided before the gate of its task is asked. */
-function runnable(
-  tasks: readonly TaskFacts[],
-  states: ReadonlyMap<string, TaskState>,
-  standing: (task_id: string) => Standing,
-): readonly TaskFacts[] {
+function runnable(tasks: readonly TaskFacts[], states: TaskStates, standing: Standings): readonly TaskFacts[] {
   const gates = gatesOf(tasks)
-  const undecided = new Set(
-    tasks.flatMap(({ planned, condition }) => (condition?.decided === null ? [planned.task_id] : [])),
-  )
+  const undecided = new Set(tasks.filter(({ condition }) => condition?.decided === null).map(idOf))
   return tasks
     .filter(({ planned: { task_id, depends_on, instead_of } }) => {
       if (states.get(task_id) !== 'pending' || undecided.has(gates.behind(task_id)?.task_id ?? '')) return false
@@ -251,7 +210,102 @@ function runnable(
       if (!before.every((id) => isClear(standing(id)))) return false
       return instead_of === null || isTerminal(taskMachine, states.get(instead_of) ?? 'pending')
     })
-    .map((task, age) => ({ task, age, rank: priorities.indexOf(task.planned.priority) }))
-    .sort((a, b) => a.rank - b.rank || a.age - b.age)
-    .map(({ task }) => task)
+    .sort((a, b) => priorities.indexOf(a.planned.priority) - priorities.indexOf(b.planned.priority))
+}
+
+const idOf = ({ planned }: Pick<TaskFacts, 'planned'>) => planned.task_id
+
+/** What a task is to its dependents: done, never to be done, not taken because of a condition, or still to come. */
+type Standing = 'met' | 'lost' | 'void' | 'open'
+
+/** The standing of each task, by its id. */
+type Standings = (task_id: string) => Standing
+
+/** Where each task is, by its id. */
+type TaskStates = ReadonlyMap<string, TaskState>
+
+/** A task with its condition, as far as both matter to its dependents. */
+interface Placed extends Pick<TaskFacts, 'planned'> {
+  readonly condition: { readonly decided: { readonly holds: boolean | null } | null } | null
+}
+
+/** Met: it completed, its stand-in is met, or it is a stand-in that was not needed. Void: a condition took it out. */
+export function standings(tasks: readonly Placed[], states: TaskStates): Standings {
+  const byId = new Map(tasks.map(({ planned }) => [planned.task_id, planned]))
+  const refused = new Set(tasks.filter((task) => task.condition?.decided?.holds === false).map(idOf))
+  const gates = gatesOf(tasks)
+  const standIns = new Map<string, string>()
+  for (const { planned } of tasks) if (planned.instead_of !== null) standIns.set(planned.instead_of, planned.task_id)
+  const known = new Map<string, Standing>()
+
+  function standing(task_id: string): Standing {
+    const remembered = known.get(task_id)
+    if (remembered !== undefined) return remembered
+    // A task that stands in for itself, in however many steps, is never met.
+    known.set(task_id, 'lost')
+    const found = look(task_id)
+    known.set(task_id, found)
+    return found
+  }
+
+  function look(task_id: string): Standing {
+    const state = states.get(task_id)
+    if (state === undefined) return 'lost'
+    if (state === 'completed') return 'met'
+    if (!isTerminal(taskMachine, state)) return 'open'
+    const planned = byId.get(task_id)
+    const primary = planned?.instead_of ?? null
+    if (primary !== null && states.get(primary) === 'completed') return 'met'
+    if (primary !== null && state === 'skipped' && standing(primary) === 'met') return 'met'
+    if (state === 'skipped' && planned !== undefined && isVoid(planned)) return 'void'
+    const standIn = standIns.get(task_id)
+    const instead = standIn === undefined ? 'lost' : standing(standIn)
+    // A stand-in that is not taken replaces nothing.
+    return instead === 'void' ? 'lost' : instead
+  }
+
+  function isVoid({ task_id, depends_on, needs, instead_of }: PlannedTask): boolean {
+    if (refused.has(task_id)) return true
+    if (depends_on.some((id) => standing(id) === 'lost')) return false
+    const behind = gates.behind(task_id)
+    if (behind !== undefined && states.get(behind.task_id) === 'skipped') return true
+    const needed = gates.through(needs, 'needs')
+    if (needed.length > 0 && needed.every((id) => standing(id) === 'void')) return true
+    return instead_of !== null && standing(instead_of) === 'void'
+  }
+  return standing
+}
+
+/** How the tasks of a plan and their gates belong together. */
+interface Gates {
+  /** The task with a condition that this review is the gate of. Undefined: its task has no condition, or it has no task. */
+  behind(gate_id: string): PlannedTask | undefined
+  /** These tasks, and instead of a gate what stands before the gate. */
+  through(task_ids: readonly string[], field: 'depends_on' | 'needs'): readonly string[]
+}
+
+/** The gate of a task is the review before it alone. A gate with a condition of its own (older plans) has no task. */
+export function gatesOf(tasks: readonly { readonly planned: PlannedTask }[]): Gates {
+  const byId = new Map(tasks.map(({ planned }) => [planned.task_id, planned]))
+  const isGate = (task_id: string) => {
+    const found = byId.get(task_id)
+    return found?.kind === 'review' && found.condition === null
+  }
+  /** A stand-in begins behind the gate of the task that it replaces; the gate stays that of the task. */
+  const isInherited = ({ instead_of }: PlannedTask, gate_id: string) =>
+    byId.get(instead_of ?? '')?.needs.includes(gate_id) === true
+  const behind = new Map(
+    tasks.flatMap(({ planned }) =>
+      planned.condition === null
+        ? []
+        : planned.needs
+            .filter((gate_id) => isGate(gate_id) && !isInherited(planned, gate_id))
+            .map((gate_id) => [gate_id, planned] as const),
+    ),
+  )
+  return {
+    behind: (gate_id) => behind.get(gate_id),
+    through: (task_ids, field) =>
+      task_ids.flatMap((task_id) => (behind.has(task_id) ? (byId.get(task_id)?.[field] ?? []) : [task_id])),
+  }
 }

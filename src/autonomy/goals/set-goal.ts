@@ -66,11 +66,9 @@ function ready(batch: Batch, { session_id }: SessionState, root_agent_id: string
   batch.on(subject.session(session_id), 'graph_runner').move('agent_ready', { root_agent_id })
 }
 
-async function setBefore(
-  engine: Engine,
-  { goal_id, goal, config }: { readonly goal_id: string; readonly goal: string; readonly config: GoalConfig },
-  idempotency_key: string | undefined,
-): Promise<RecordOf<GoalSet> | undefined> {
+type Asked = { readonly goal_id: string; readonly goal: string; readonly config: GoalConfig }
+
+async function setBefore(engine: Engine, { goal_id, goal, config }: Asked, idempotency_key: string | undefined) {
   const row = idempotency_key === undefined ? undefined : await engine.runelog.row(subjects, goal_id)
   if (idempotency_key === undefined || row === undefined) return undefined
   const { session_id } = row.value

@@ -17,7 +17,7 @@ import type { Autonomy } from '../../runtime/engine.ts'
 import { asRecord, type RecordOf } from '../../runtime/options.ts'
 import { readThrown } from '../../runtime/thrown.ts'
 import { documentsIn, documentsOf, drive, fetchFrozen, whyMoot } from './drive.ts'
-import type { PlanAnswer, PlanRow, Plans, PlanView } from './plans.ts'
+import type { PlanAnswer, Plans, PlanView } from './plans.ts'
 import { type PlanPorts, receive } from './receive.ts'
 import { coordinations, openPack, type Recorded, recordedIn, rerun, stateOf, viewOf } from './recorded.ts'
 
@@ -57,7 +57,7 @@ export function createPlans(ports: PlanPorts): Plans & { readonly autonomy: Auto
     return viewOf(await find(coordination_id))
   }
 
-  /** One that has diverged goes nowhere any more. That is said, and must keep nothing else in its session waiting. */
+  /** A coordination that diverged cannot go on. Warn, and do not keep the rest of its session waiting. */
   async function workOn(coordination_id: string) {
     try {
       await work(coordination_id)
@@ -87,7 +87,7 @@ export function createPlans(ports: PlanPorts): Plans & { readonly autonomy: Auto
     }
   }
 
-  /** Works on it first: what came before this answer is in force when it is refused. */
+  /** Works on it first, so that earlier answers are applied when this one is refused. */
   async function tooLate(coordination_id: string, came_first: string | undefined) {
     const { state } = await rest(coordination_id)
     return faults.coordination_not_waiting({ coordination_id, state, ...(came_first && { came_first }) })
@@ -194,7 +194,7 @@ function readAnswer(given: PlanAnswer): RecordOf<PlanAnswer> & { readonly choice
 
 function openIn({ subjects }: SessionState): string[] {
   return [...subjects].flatMap(([id, { machine, state }]) =>
-    machine === 'coordination' && !isTerminal(coordinationMachine, state as PlanRow['state']) ? [id] : [],
+    machine === 'coordination' && !isTerminal(coordinationMachine, state) ? [id] : [],
   )
 }
 

@@ -78,18 +78,14 @@ async function withdrawMoot(engine: Engine, { coordination_id, received }: Recor
 /** Why a plan is no longer wanted. Undefined: it is. */
 export function whyMoot({ session_id, subjects, goals }: SessionState, goal_id: string | null | undefined) {
   if (subjects.get(session_id)?.state === 'closing') return 'Its session is being closed.'
-  const goal = goals.get(goal_id ?? '')
-  const isOver = goal !== undefined && goalMachine.states[goal.state].terminal === true
-  return isOver ? 'The goal it was asked for is over.' : undefined
+  return isTerminal(goalMachine, goals.get(goal_id ?? '')?.state) ? 'The goal it was asked for is over.' : undefined
 }
 
+type Made = { readonly since: number; readonly files: readonly PlanFile[] }
+
 /** When the move was recorded; null if someone else recorded it first. How long a state lasted counts from `since`. */
-async function record(
-  engine: Engine,
-  { coordination_id, received }: Recorded,
-  progress: Progress,
-  { since, files }: { readonly since: number; readonly files: Move['files'] },
-): Promise<number | null> {
+async function record(engine: Engine, recorded: Recorded, progress: Progress, { since, files }: Made) {
+  const { coordination_id, received } = recorded
   const { session_id, goal_id, payload } = received
   const about = { coordination_id, ...(goal_id === undefined ? {} : { goal_id }) }
   let deadline: Deadline | null = null
@@ -178,7 +174,7 @@ function ask(batch: Batch, { about, at, answer_timeout_ms }: Move, interaction_i
   return deadline === null ? null : { interaction_id, at: deadline }
 }
 
-/** A crossed red line is for a person to see, and stays in the inbox until one has said so. */
+/** A crossed red line stays in the inbox until a person acknowledges it. */
 function alert(batch: Batch, { about }: Move, interaction_id: string, failure: FailurePack) {
   batch.record('coordination.alerted', { actor: 'coordinator', payload: { failure: asJson(failure) } }, about)
   batch.on(subject.newQuestion(interaction_id, about), 'coordinator').open({

@@ -3,11 +3,11 @@ import type { PlanProblem } from '../../coordinator/outputs/lineage.ts'
 import type { CoordinationInput } from '../../coordinator/progress.ts'
 import type { Choices } from '../../coordinator/questions/answers.ts'
 import type { FailurePack } from '../../coordinator/schemas/plan.ts'
-import type { QuestionPack } from '../../coordinator/schemas/questions.ts'
-import type { GuardReading, Recovers } from '../../coordinator/schemas/record.ts'
+import type { Recovers } from '../../coordinator/schemas/record.ts'
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { CoordinationState } from '../../machines/coordination.ts'
+import type { PlanCard, PlanRow as Row } from '../../wire/plan.ts'
 
 /** Coordinations that survive the process. Each lives in the log of a session. */
 export interface Plans {
@@ -79,15 +79,11 @@ export interface PlanQuery {
 }
 
 /** One line of the list. */
-export type PlanRow = {
-  readonly coordination_id: string
-  readonly session_id: string
-  readonly goal_id: string | null
-  readonly intent_id: string
-  readonly state: CoordinationState
-  readonly submitted_at: number
-  readonly updated_at: number
-}
+export type PlanRow = Readonly<Row>
+/** One recorded move, with its guards and outputs. */
+export type PlanMove = PlanCard['moves'][number]
+/** Open questions, and until when they can be answered. */
+export type PlanQuestions = NonNullable<PlanCard['waits_for']>
 
 /** A plan with everything that is recorded of it. */
 export interface PlanView extends PlanRow {
@@ -101,29 +97,6 @@ export interface PlanView extends PlanRow {
   readonly failure: FailurePack | null
   /** What it left behind, by content. */
   readonly files: readonly PlanFile[]
-}
-
-/** One recorded move, with its guards and outputs. */
-export interface PlanMove {
-  readonly from: CoordinationState
-  readonly to: CoordinationState
-  readonly trigger: string
-  readonly at: number
-  /** How long the state that was left had lasted, waiting included. */
-  readonly duration_ms: number
-  readonly guards: readonly GuardReading[]
-  readonly outputs: readonly {
-    readonly artifact_type: string
-    readonly artifact_id: string
-    readonly checksum: string
-  }[]
-}
-
-/** Open questions, and until when they can be answered. */
-export interface PlanQuestions {
-  readonly interaction_id: string
-  readonly question_pack: QuestionPack
-  readonly deadline: number | null
 }
 
 /** Everything that a coordination has made, by the name of its file without the ending; rounds are numbered. */

@@ -1,5 +1,5 @@
 import { pick, plainJson, readArgument, readSnapshot } from '../../coordinator/arguments.ts'
-import { checksumOf, isRecord, sealIntent } from '../../coordinator/checksum.ts'
+import { checksumOf, sealIntent, textAt } from '../../coordinator/checksum.ts'
 import { begin } from '../../coordinator/engine.ts'
 import type { SignatureCheck, Signer } from '../../coordinator/outputs/freeze.ts'
 import type { CoordinationInput, Ports } from '../../coordinator/progress.ts'
@@ -12,13 +12,12 @@ import { newSessionState } from '../../observation/fold-session.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import { readWhole, subjects } from '../../runelog/models.ts'
 import type { Redactor } from '../../runelog/redactor.ts'
-import type { Payload } from '../../runes/kinds.ts'
 import type { Actor } from '../../runes/rune.ts'
 import { type Batch, createBatch, subject } from '../../runtime/batch.ts'
 import { refuseOver } from '../../runtime/commands/submit.ts'
 import { decideAndAppend } from '../../runtime/decide-and-append.ts'
 import type { Engine } from '../../runtime/engine.ts'
-import { asRecord, type RecordOf } from '../../runtime/options.ts'
+import { asRecord } from '../../runtime/options.ts'
 import type { Blobs } from '../../runtime/store.ts'
 import type { PlanSubmission } from './plans.ts'
 import { inputOf, readBack, recordedIn } from './recorded.ts'
@@ -31,8 +30,8 @@ export async function receive(ports: PlanPorts, core: Ports, submission: PlanSub
   const { session_id, goal_id, coordination_id: named, answer_timeout_ms } = asRecord(pick(submission, names))
   const isSentAgain = async () => named !== undefined && wasReceived(engine, named, given)
   if (named !== undefined && (await isSentAgain())) return named
-  const timeout = answer_timeout_ms === undefined ? {} : { answer_timeout_ms }
-  const payload = await readSubmission({ ...given, ...timeout }, ports, core, engine.redactor)
+  const read = await readSubmission(given, ports, core, engine.redactor)
+  const payload = { ...read, ...(answer_timeout_ms !== undefined && { answer_timeout_ms }) }
   const coordination_id = named ?? engine.ids.next('coord')
 
   const about = { coordination_id, ...(goal_id === undefined ? {} : { goal_id }) }
@@ -59,12 +58,10 @@ interface Place {
   readonly refuse: (state: SessionState) => void
 }
 
+type Write = (batch: Batch, state: SessionState) => void
+
 /** Appends to a session that exists, or to a new one. */
-export function appendTo(
-  engine: Engine,
-  { session_id, own, actor, refuse }: Place,
-  write: (batch: Batch, state: SessionState) => void,
-) {
+export function appendTo(engine: Engine, { session_id, own, actor, refuse }: Place, write: Write) {
   if (session_id !== undefined)
     return decideAndAppend(engine, session_id, (state) => {
       refuse(state)
@@ -89,7 +86,7 @@ async function wasReceived(engine: Engine, coordination_id: string, given: Given
   const recorded = recordedIn(await readWhole(runelog, session_id), coordination_id)
   const before: Partial<CoordinationInput> = recorded === undefined ? {} : inputOf(recorded)
   const text = (value: unknown) => canonicalJson((value ?? null) as Json)
-  const taken = takenIn(given, engine, engine.redactor)
+  const taken = takenIn(given, engine)
   const parts = new Set(['recovers', ...Object.keys(given)]) as Set<keyof Given>
   const isSame = [...parts].every((part) => text(taken[part]) === text(before[part]))
   if (isSame) return true
@@ -103,12 +100,7 @@ interface Defaults {
 }
 
 /** Everything that the Coordinator will see, and what is recorded. Secrets are taken out before it sees them. */
-async function readSubmission(
-  { answer_timeout_ms, ...given }: Given & Pick<RecordOf<PlanSubmission>, 'answer_timeout_ms'>,
-  defaults: Defaults,
-  ports: Ports,
-  redactor: Redactor,
-): Promise<Payload<'coordination.received'>> {
+async function readSubmission(given: Given, defaults: Defaults, ports: Ports, redactor: Redactor) {
   const whole: CoordinationInput = {
     policy: defaults.policy,
     ...given,
@@ -116,15 +108,10 @@ async function readSubmission(
   }
   // Whatever of the operator's has no canonical text is refused here, by name.
   begin(whole, ports)
-  const input = takenIn(whole, ports, redactor)
+  const input = takenIn(whole, { ...ports, redactor })
   const { run_id } = begin(input, ports)
-  return {
-    intent_id: idIn(input.intent),
-    run_id,
-    input_sha256: checksumOf(input, ports.sha256),
-    input: asJson(input),
-    ...(answer_timeout_ms === undefined ? {} : { answer_timeout_ms }),
-  }
+  const intent_id = textAt(input.intent, 'id') ?? ''
+  return { intent_id, run_id, input_sha256: checksumOf(input, ports.sha256), input: asJson(input) }
 }
 
 type Given = Omit<CoordinationInput, 'policy' | 'registry'> & Partial<CoordinationInput>
@@ -136,10 +123,12 @@ function givenIn(submission: PlanSubmission, { sha256 }: Pick<Ports, 'sha256'>):
   const parts = pick(submission, ['intent', 'policy', 'registry', 'memory', 'facts', 'recovers'])
   const { policy, registry, memory, facts, recovers } = parts
   const intent = plainJson('intent', parts.intent)
+  const project_id = textAt(intent, 'scope', 'project_id') ?? 'unknown'
+  const emptyMemory = { schema_version: '1.0.0', project_id, memories: [] }
   const before = { of: 'plans.submit', name: 'recovers' }
   return {
     intent,
-    memory: memory === undefined ? emptyMemory(intent) : plainJson('memory pack', memory),
+    memory: memory === undefined ? emptyMemory : plainJson('memory pack', memory),
     facts: plainJson('fact pack', facts ?? null),
     ...(policy === undefined ? {} : { policy: plainJson('policy', policy) }),
     ...(registry === undefined ? {} : { registry: readSnapshot(registry, sha256) }),
@@ -147,24 +136,12 @@ function givenIn(submission: PlanSubmission, { sha256 }: Pick<Ports, 'sha256'>):
   }
 }
 
+type Recording = Pick<Engine, 'sha256' | 'redactor'>
+
 /** As it is recorded: without secrets, and sealed as it is then, or it would not be what was sealed. */
-export function takenIn<G extends { readonly intent: Json }>(
-  given: G,
-  { sha256 }: Pick<Ports, 'sha256'>,
-  redactor: Redactor,
-): G {
+export function takenIn<G extends { readonly intent: Json }>(given: G, { sha256, redactor }: Recording): G {
   const cleaned = readBack<G>(redactor.clean(asJson(given)).value)
   return { ...cleaned, intent: sealIntent(cleaned.intent, sha256) }
-}
-
-function emptyMemory(intent: Json): Json {
-  const scope = isRecord(intent) ? intent.scope : undefined
-  const project_id = isRecord(scope) && typeof scope.project_id === 'string' ? scope.project_id : 'unknown'
-  return { schema_version: '1.0.0', project_id, memories: [] }
-}
-
-function idIn(intent: Json): string {
-  return isRecord(intent) && typeof intent.id === 'string' ? intent.id : ''
 }
 
 /** What plans need from the application. */

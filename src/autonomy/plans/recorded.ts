@@ -153,11 +153,7 @@ export const coordinations: ReadModel<PlanRow> = {
   },
 }
 
-/**
- * Where a coordination stands: the Coordinator run again over what was recorded, up to the last recorded move. Every
- * move it makes must be the one on record, with the same guards and the same outputs; otherwise this is another
- * Coordinator than the one that began, and it does not go on.
- */
+/** Runs the Coordinator again over the record, up to its last move. Refused if a move differs from the record. */
 export function rerun(recorded: Recorded, ports: Ports): Progress {
   const { coordination_id, received, moves, rounds } = recorded
   const refuse = (problem: string) => faults.coordination_diverged({ coordination_id, problem })

@@ -4,6 +4,7 @@ import { asJson, canonicalJson } from '../../kernel/json.ts'
 import { type Coordination, timedTape } from '../coordinate.ts'
 import type { CoordinationInput, Ports } from '../progress.ts'
 import { type Lineage, type RunTape, runTape, tapeEntry } from '../schemas/record.ts'
+import { listOf } from '../schemas/scalars.ts'
 import { listArtifacts, type PlanProblem } from './lineage.ts'
 import { markdownOf } from './markdown.ts'
 
@@ -57,7 +58,7 @@ interface FileDigest {
 export const statementFile = 'statement.json'
 /** The signed statement. */
 export const envelopeFile = 'statement.dsse.json'
-/** Times stand beside what is frozen and outside its checksums: the same input gives the same frozen bytes, at any time. */
+/** Times are outside the checksums: the same input gives the same frozen bytes at any time. */
 export const journalFile = 'journal.json'
 const payloadType = 'application/vnd.in-toto+json'
 
@@ -118,7 +119,7 @@ export interface SignatureCheck {
 export const envelope = z.strictObject({
   payloadType: z.string(),
   payload: z.string(),
-  signatures: z.array(z.strictObject({ keyid: z.string(), sig: z.string() })),
+  signatures: listOf({ keyid: z.string(), sig: z.string() }),
 })
 
 /** A DSSE envelope. */
@@ -168,14 +169,12 @@ function base64(bytes: Uint8Array): string {
 const journal = z.strictObject({
   schema_version: z.literal('1.0.0'),
   coordinator_run_id: z.string(),
-  entries: z.array(
-    z.strictObject({
-      ...tapeEntry.pick({ sequence: true, from_state: true, to_state: true, trigger: true }).shape,
-      /** Milliseconds since 1970. */
-      at: z.int().min(0),
-      duration_ms: z.int().min(0),
-    }),
-  ),
+  entries: listOf({
+    ...tapeEntry.pick({ sequence: true, from_state: true, to_state: true, trigger: true }).shape,
+    /** Milliseconds since 1970. */
+    at: z.int().min(0),
+    duration_ms: z.int().min(0),
+  }),
 })
 
 /** See `journal`. */
@@ -198,7 +197,7 @@ export function withJournal(files: FrozenFiles, times: readonly number[]): Froze
   return { ...files, [journalFile]: canonicalJson(journalOf(tape, times)) }
 }
 
-/** Whether a journal tells of the moves on the tape. Its times rest on nothing else and cannot be checked. */
+/** Whether a journal has the moves of the tape. Its times cannot be checked. */
 export function journalProblems(text: string | undefined, tape: RunTape): PlanProblem[] {
   if (text === undefined) return []
   const wrong = (check: 'schema' | 'lineage', message: string) => [{ file: journalFile, check, message }]

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
 import type { Json } from '../../kernel/json.ts'
-import { checksumOf, isRecord } from '../checksum.ts'
+import { checksumOf, textAt } from '../checksum.ts'
 import {
   type Artifacts,
   type ArtifactType,
@@ -70,13 +70,12 @@ type Origins = Omit<
   'schema_version' | 'coordinator_run_id' | 'answer_checksums' | 'registry_versions' | 'outputs'
 >
 
-/** What went in, by checksum. Answers are not part of it: whether they came early or late changes nothing. */
+/** The inputs by checksum. Answers are not part of them: an early or late answer changes nothing. */
 export function originsOf(input: CoordinationInput, { sha256, rules }: Ports): Origins {
-  const id = isRecord(input.intent) ? input.intent.id : undefined
   return {
     coordinator_version: coordinatorVersion,
     rule_engine: rules.version,
-    derived_from_intent: typeof id === 'string' ? id : null,
+    derived_from_intent: textAt(input.intent, 'id') ?? null,
     intent_checksum: inputChecksum('intent', input.intent, sha256),
     policy_checksum: inputChecksum('policy', input.policy, sha256),
     memory_checksum: inputChecksum('memory pack', input.memory, sha256),

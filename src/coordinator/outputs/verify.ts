@@ -179,10 +179,10 @@ function statementProblems(files: FrozenFiles, lineage: Lineage, sha256: Sha256)
   const { data } = statementSubjects.safeParse(parsed(text))
   const stated = new Map(data?.subject.map(({ name, digest }) => [name, digest.sha256]))
   const changed = present.flatMap(({ name: file, sha256: digest }): PlanProblem[] => {
-    const said = stated.get(file) ?? 'nothing of it'
-    return said === digest
+    const claimed = stated.get(file) ?? 'nothing of it'
+    return claimed === digest
       ? []
-      : [{ file, check: 'checksum', message: `Its checksum is ${digest}; the statement says ${said}.` }]
+      : [{ file, check: 'checksum', message: `Its checksum is ${digest}; the statement says ${claimed}.` }]
   })
   const message = 'It does not say what the files and their lineage say.'
   return changed.length > 0 ? changed : [{ file: statementFile, check: 'lineage', message }]

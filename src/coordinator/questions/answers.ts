@@ -71,13 +71,13 @@ const longest = 4000
 function saidIn(given: Exclude<Answer, { answer_type: 'fallback' }>, { suggested_answers }: Question) {
   if (given.answer_type === 'choice') return { answer_type: 'choice' as const, value: given.value ?? '' }
   const { answer_type } = given
-  const said = answer_type === 'text' ? given.answer_text : given.answer_data
-  const form = typeof said === 'string' ? looksLike(said) : null
+  const content = answer_type === 'text' ? given.answer_text : given.answer_data
+  const form = typeof content === 'string' ? looksLike(content) : null
   const meant = suggested_answers.find(({ value, answer_text }) =>
     [value, answer_text].some((text) => looksLike(text) === form),
   )
   if (meant !== undefined) return { answer_type: 'choice' as const, value: meant.value }
-  return { answer_type, value: answer_type === 'text' ? String(said) : canonicalJson(said) }
+  return { answer_type, value: answer_type === 'text' ? String(content) : canonicalJson(content) }
 }
 
 function fallbackOf({ question_id, key, default_strategy }: Question): AcceptedAnswer | null {
@@ -85,7 +85,7 @@ function fallbackOf({ question_id, key, default_strategy }: Question): AcceptedA
   return { question_id, key, answer_type: 'choice', value: default_strategy.value, provided_by: 'fallback' }
 }
 
-/** That a default stands is found by the Coordinator and said by no answer. */
+/** Only the Coordinator decides that a default stands; no answer may claim it. */
 function claims({ answers }: AnswerPack): Problem[] {
   return answers.flatMap(({ provided_by, answer_type, question_id }, i) => {
     if (provided_by === 'human' || (provided_by === 'fallback' && answer_type === 'fallback')) return []

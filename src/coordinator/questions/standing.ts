@@ -3,7 +3,7 @@ import { idOf } from '../checksum.ts'
 import { type Given, givenOf, type PlannedStep } from '../given.ts'
 import type { AcceptedAnswer, AnswerLedger, Ports, Progress } from '../progress.ts'
 import type { Settled } from '../rules/adjudicate.ts'
-import { blockingLevels, type OpenQuestion, type Question } from '../schemas/questions.ts'
+import { blockingLevel, type OpenQuestion, type Question } from '../schemas/questions.ts'
 
 /** What becomes of the open questions under the mode, the policy and the budget. */
 export interface Governed {
@@ -68,10 +68,7 @@ function byPolicy(question: Question): Settled[] {
 }
 
 /** What becomes of each question. Questions about denied steps are not asked; defaults in force stay in force. */
-export function standingOf(
-  progress: Progress,
-  { sha256 }: Ports,
-): { readonly given: Given; readonly governed: Governed } {
+export function standingOf(progress: Progress, { sha256 }: Ports): { given: Given; governed: Governed } {
   const given = givenOf(progress)
   const decisions = progress.artifacts.rule_decisions.at(-1)?.decisions ?? []
   const isDenied = (step: string) => decisions.some(({ step_id, decision }) => step_id === step && decision === 'deny')
@@ -79,12 +76,7 @@ export function standingOf(
     affected_steps.length === 0 || !affected_steps.every(isDenied)
   const questions = uncertaintiesOf(given, progress.run_id, sha256)
   const { ask, stuck, overflow, settled } = govern(questions, given, progress.ledger)
-  const governed = {
-    ask: ask.filter(isOpen),
-    stuck: stuck.filter(isOpen),
-    overflow: overflow.filter(isOpen),
-    settled,
-  }
+  const governed = { ask: ask.filter(isOpen), stuck: stuck.filter(isOpen), overflow: overflow.filter(isOpen), settled }
   return { given, governed }
 }
 
@@ -117,7 +109,7 @@ function uncertaintiesOf({ intent, context, steps }: Given, run_id: string, sha2
         : [],
     ),
   ]
-  return blockingLevels.flatMap((level) => asked.filter(({ blocking_level }) => blocking_level === level))
+  return blockingLevel.options.flatMap((level) => asked.filter(({ blocking_level }) => blocking_level === level))
 }
 
 function changesThings({ effects, command }: PlannedStep): boolean {

@@ -8,7 +8,7 @@ import type { MatchedRule, RuleDecision } from '../schemas/judgement.ts'
 import type { Question } from '../schemas/questions.ts'
 import type { RuleEvaluation } from '../schemas/record.ts'
 import type { Rule } from '../schemas/registry.ts'
-import { highestRisk, type Problem, type RiskLevel, riskLevels, type Verdict, verdicts } from '../schemas/scalars.ts'
+import { highestRisk, type Problem, type RiskLevel, riskLevel, type Verdict, verdicts } from '../schemas/scalars.ts'
 import type { RuleAnswer, RuleRequest, RuleSets } from './engine.ts'
 
 interface Adjudged {
@@ -124,12 +124,12 @@ export type Settled = Omit<AcceptedAnswer, 'question_id' | 'key'> & { readonly q
 export function answersFor(step_id: string, settled: readonly Settled[]): string[] {
   return settled
     .filter(({ question }) => bearsOn(question, step_id))
-    .flatMap(said)
+    .flatMap(valuesOf)
     .sort()
 }
 
 /** Of data, the members that are no lists or objects as well, each as `key.member=value`. */
-function said({ question: { key }, answer_type, value }: Settled): string[] {
+function valuesOf({ question: { key }, answer_type, value }: Settled): string[] {
   const read = answer_type === 'structured' ? boundedJsonIn(value, jsonLimits.arguments) : { value: null }
   const data = 'value' in read && isRecord(read.value) ? read.value : {}
   const members = Object.entries(data).filter(([, member]) => typeof member !== 'object')
@@ -141,7 +141,7 @@ export function bearsOn(question: Question, step_id: string): boolean {
   return question.impact.affected_steps.includes(step_id)
 }
 
-/** What an answer does to the plan, if its author said so. */
+/** The declared effect of an answer on the plan. */
 export function effectOf({ question, value }: Settled) {
   return question.suggested_answers.find((answer) => answer.value === value)?.effect ?? {}
 }
@@ -161,8 +161,8 @@ function ruleRequest(step: PlannedStep, { intent, policy, context }: Given, sett
       role: step.role,
       effects: step.effects.toSorted(),
       tools: command.tools.map(({ name }) => name).sort(),
-      risk: riskLevels.indexOf(riskOf(step, settled)),
-      overall_risk: riskLevels.indexOf(effective.risk),
+      risk: riskLevel.options.indexOf(riskOf(step, settled)),
+      overall_risk: riskLevel.options.indexOf(effective.risk),
       irreversible: command.irreversible,
       has_rollback: command.rollback !== undefined,
       evidence_count: new Set(planned.evidence_refs).size,

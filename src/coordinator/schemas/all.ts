@@ -6,6 +6,7 @@ import { executionGraph, failurePack, reviewPack, runSummary } from './plan.ts'
 import { answerPack, questionPack } from './questions.ts'
 import { auditEntry, auditLog, lineage, runTape } from './record.ts'
 import { registryFile, registrySnapshot } from './registry.ts'
+import { listOf } from './scalars.ts'
 
 /** Every shape that goes into the Coordinator or comes out of it. */
 export const coordinatorSchemas = {
@@ -63,7 +64,7 @@ export const coordinationShape = z.strictObject({
   }),
 })
 
-/** What may arrive from outside. Whether an answer pack fits is told with the coordination. */
+/** What may arrive from outside. The coordination itself reports whether an answer pack fits. */
 export const roundsShape = z.array(
   z.union(
     [
@@ -84,7 +85,7 @@ export const choicesShape = z.record(
 )
 
 /** The files of a registry, read. */
-export const sourcesShape = z.array(z.strictObject({ name: z.string(), content: z.unknown() }))
+export const sourcesShape = listOf({ name: z.string(), content: z.unknown() })
 
 /** The files of a plan, name to text. */
 export const filesShape = z.record(z.string(), z.string())

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { questionTypes } from './questions.ts'
-import { closed, type effects, evidenceRef, mode, riskLevel, sha256Hex, timestamp } from './scalars.ts'
+import { questionType } from './questions.ts'
+import { closed, type Effect, evidenceRef, listOf, mode, riskLevel, sha256Hex, timestamp } from './scalars.ts'
 
 /** Every field of a policy that does something, by its path: what it does, and what holds without it. */
 // biome-ignore format: tables are audited by eye
@@ -20,7 +20,7 @@ export const policyFields: Readonly<Record<string, { readonly effect: string; re
   'model_routing.allowed_providers':   { effect: 'An agent with a model of another provider aborts the plan.', usual: 'any' },
 }
 
-/** Fields of version 0.1 that nothing enforced, and where what they were for is said now. They are refused. */
+/** Fields of version 0.1 that nothing enforced, with their replacements. They are refused. */
 export const goneFields = {
   require_verification: 'have the plan verified with "plan verify"; a goal never runs a plan that does not verify.',
   max_retries: 'the tool or the goal that executes the plan says how often it retries.',
@@ -49,7 +49,7 @@ export const executionPolicy = closed(
       allow_bulk_changes: z.boolean().default(false),
     }).prefault({}),
     question_rules: closed({
-      allowed_types: z.array(z.enum(questionTypes)).default([...questionTypes]),
+      allowed_types: z.array(questionType).default([...questionType.options]),
       min_evidence_count: z.int().min(1).default(1),
     }).prefault({}),
     model_routing: closed({
@@ -80,10 +80,8 @@ export const defaultPolicy = { schema_version: '1.0.0', mode: 'interactive' } as
 export type ExecutionPolicy = z.output<typeof executionPolicy>
 
 /** The operation of this command that the policy forbids, as words for a message; null when it forbids none. */
-export function forbids(
-  { constraints }: ExecutionPolicy,
-  { command_id, effects: has, isDestructive }: Planned,
-): string | null {
+export function forbids({ constraints }: ExecutionPolicy, planned: Planned): string | null {
+  const { command_id, effects: has, isDestructive } = planned
   const named = constraints.forbidden_operations.find(
     (operation) => operation === command_id || has.some((effect) => effect === operation),
   )
@@ -94,7 +92,7 @@ export function forbids(
 
 interface Planned {
   readonly command_id: string
-  readonly effects: readonly (typeof effects)[number][]
+  readonly effects: readonly Effect[]
   readonly isDestructive: boolean
 }
 
@@ -102,16 +100,14 @@ interface Planned {
 export const memoryPack = z.strictObject({
   schema_version: z.literal('1.0.0'),
   project_id: z.string().min(1),
-  memories: z.array(
-    z.strictObject({
-      /** What an `evidence_refs` names. */
-      id: evidenceRef,
-      type: z.string().min(1),
-      scope: z.enum(['project', 'repo', 'task', 'agent']),
-      content: z.string(),
-      confidence: z.number().min(0).max(1),
-    }),
-  ),
+  memories: listOf({
+    /** What an `evidence_refs` names. */
+    id: evidenceRef,
+    type: z.string().min(1),
+    scope: z.enum(['project', 'repo', 'task', 'agent']),
+    content: z.string(),
+    confidence: z.number().min(0).max(1),
+  }),
   generated_at: timestamp.optional(),
 })
 
@@ -135,12 +131,12 @@ export const factPack = z.strictObject({
   project_id: z.string().min(1),
   /** SHA-256 over every scanned path with the checksum of its text. */
   repo_fingerprint: sha256Hex,
-  languages: z.array(z.strictObject({ name: z.string(), files: z.int().min(1), ...cited })),
-  manifests: z.array(z.strictObject({ path: z.string(), ecosystem: z.string(), ...cited })),
-  scripts: z.array(z.strictObject({ name: z.string(), runs: z.string(), path: z.string(), ...cited })),
-  ci: z.array(z.strictObject({ path: z.string(), system: z.string(), ...cited })),
-  tests: z.array(z.strictObject({ path: z.string(), ...cited })),
-  owners: z.array(z.strictObject({ pattern: z.string(), owners: z.array(z.string()), ...cited })),
+  languages: listOf({ name: z.string(), files: z.int().min(1), ...cited }),
+  manifests: listOf({ path: z.string(), ecosystem: z.string(), ...cited }),
+  scripts: listOf({ name: z.string(), runs: z.string(), path: z.string(), ...cited }),
+  ci: listOf({ path: z.string(), system: z.string(), ...cited }),
+  tests: listOf({ path: z.string(), ...cited }),
+  owners: listOf({ pattern: z.string(), owners: z.array(z.string()), ...cited }),
   evidence: z.array(evidence).min(1),
   scanned_at: timestamp.optional(),
 })
@@ -150,7 +146,7 @@ export type FactPack = z.infer<typeof factPack>
 /** The file and line that a fact rests on. */
 export type FactEvidence = z.infer<typeof evidence>
 
-/** Everything the plan is judged against, beside the registry. */
+/** Everything the plan is judged against, except the registry. */
 export const contextBundle = z.strictObject({
   bundle_id: z.string().regex(/^ctx_[0-9a-f]{16}$/),
   schema_version: z.literal('1.0.0'),

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { keyProblems, openQuestion } from './questions.ts'
 import {
-  areas,
+  area,
   contentId,
   effect,
   evidenceRef,
+  listOf,
   mode,
   phaseName,
   reviewCategory,
@@ -76,7 +77,7 @@ export const executionIntent = z
       targets: z.strictObject({
         files: z.array(z.string().min(1)).max(200),
         modules: z.array(z.string().min(1)).max(100),
-        areas: z.array(z.enum(areas)),
+        areas: z.array(area),
       }),
     }),
     objective: z.strictObject({
@@ -88,8 +89,7 @@ export const executionIntent = z
     selected_agents: z.array(selectedAgent).min(1).max(13),
     planned_commands: z.array(plannedCommand).max(80),
     /** Rules whose presence the author relies on. Every active rule applies, named here or not. */
-    required_rules: z
-      .array(z.strictObject({ rule_id: contentId, ...pin }))
+    required_rules: listOf({ rule_id: contentId, ...pin })
       .max(200)
       .optional(),
     open_questions: z

@@ -3,6 +3,7 @@ import {
   contentId,
   contentKind,
   evidenceRef,
+  listOf,
   mode,
   problem,
   redLine,
@@ -67,7 +68,7 @@ const ruleDecision = z.strictObject({
   reason: z.string().min(1),
   matched_rules: z.array(matchedRule),
   /** Why it is undecidable: a rule that failed, a request the rules cannot read, or no match at all. */
-  undecidable_because: z.array(z.strictObject({ rule_id: z.string().nullable(), message: z.string() })),
+  undecidable_because: listOf({ rule_id: z.string().nullable(), message: z.string() }),
   /** Rules of severity block that contradict each other over this command. */
   conflict: z.strictObject({ allowed_by: z.array(contentId), denied_by: z.array(contentId) }).nullable(),
   evidence_refs: z.array(evidenceRef),
@@ -99,17 +100,13 @@ export const riskAssessment = z.strictObject({
   overall_risk: riskLevel,
   declared_risk: riskLevel,
   /** What the level rests on. The highest of them is the overall risk. */
-  factors: z
-    .array(
-      z.strictObject({
-        source: z.enum(['intent', 'command', 'rule', 'answer']),
-        ref: z.string(),
-        level: riskLevel,
-        reason: z.string().min(1),
-        evidence_refs: z.array(evidenceRef),
-      }),
-    )
-    .min(1),
+  factors: listOf({
+    source: z.enum(['intent', 'command', 'rule', 'answer']),
+    ref: z.string(),
+    level: riskLevel,
+    reason: z.string().min(1),
+    evidence_refs: z.array(evidenceRef),
+  }).min(1),
 })
 
 /** See `riskAssessment`. */

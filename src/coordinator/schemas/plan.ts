@@ -3,6 +3,7 @@ import {
   contentId,
   effect,
   evidenceRef,
+  listOf,
   mode,
   phaseName,
   problem,
@@ -59,20 +60,21 @@ export const executionGraph = z.strictObject({
   edges: z.array(graphEdge),
   swimlanes: z.array(swimlane).min(1),
   /** Planned steps that are not in the graph, and why. */
-  dropped_steps: z.array(
-    z.strictObject({ step_id: contentId, command_id: contentId, reason: z.string(), rule_refs: z.array(contentId) }),
-  ),
+  dropped_steps: listOf({
+    step_id: contentId,
+    command_id: contentId,
+    reason: z.string(),
+    rule_refs: z.array(contentId),
+  }),
   /** How defaults and answers shaped it. Empty in a draft. */
-  applied_answers: z.array(
-    z.strictObject({
-      question_id: z.string(),
-      key: contentId,
-      answer_type: z.enum(['choice', 'text', 'structured']),
-      value: z.string().min(1).max(4000),
-      provided_by: z.enum(['human', 'fallback', 'policy_default']),
-      changed: z.array(z.string()),
-    }),
-  ),
+  applied_answers: listOf({
+    question_id: z.string(),
+    key: contentId,
+    answer_type: z.enum(['choice', 'text', 'structured']),
+    value: z.string().min(1).max(4000),
+    provided_by: z.enum(['human', 'fallback', 'policy_default']),
+    changed: z.array(z.string()),
+  }),
   /** SHA-256 over nodes, edges and swimlanes. */
   checksum: sha256Hex,
 })
@@ -94,7 +96,7 @@ const measure = z.strictObject({
   /** `not_evaluated`: the known sum is allowed, and at least one step has no estimate. */
   within: z.enum(['yes', 'no', 'not_evaluated']),
   /** Where the figure comes from, step by step. A file that several steps change counts for the first of them. */
-  basis: z.array(z.strictObject({ step_id: contentId, amount: z.number().min(0), source: z.string() })),
+  basis: listOf({ step_id: contentId, amount: z.number().min(0), source: z.string() }),
   /** Steps whose registry entry says nothing about it. */
   not_estimated: z.array(contentId),
 })
@@ -113,7 +115,7 @@ export const reviewPack = z.strictObject({
     success_criteria: z.array(z.string()),
     phases: z.int().min(0),
     actions: z.int().min(0),
-    dropped_steps: z.array(z.strictObject({ step_id: contentId, reason: z.string() })),
+    dropped_steps: listOf({ step_id: contentId, reason: z.string() }),
     /** The longest way through the steps that have an estimate; null if none has one. */
     estimated_duration_ms: z.int().min(0).nullable(),
     duration_not_estimated: z.array(contentId),
@@ -122,9 +124,7 @@ export const reviewPack = z.strictObject({
   }),
   risk: z.strictObject({
     overall: riskLevel,
-    justification: z.array(
-      z.strictObject({ reason: z.string(), level: riskLevel, evidence_refs: z.array(z.string()) }),
-    ),
+    justification: listOf({ reason: z.string(), level: riskLevel, evidence_refs: z.array(z.string()) }),
   }),
   change_impact: z.strictObject({
     files: measure,
@@ -133,25 +133,21 @@ export const reviewPack = z.strictObject({
     tokens: measure,
     cost_usd: measure,
   }),
-  rollback_guide: z.array(
-    z.strictObject({
-      order: z.int().min(1),
-      step_id: contentId,
-      node_id: z.string(),
-      is_irreversible: z.boolean(),
-      instruction: z.string(),
-    }),
-  ),
-  review_gates: z.array(
-    z.strictObject({
-      node_id: z.string(),
-      category: reviewCategory.nullable(),
-      step_id: contentId.nullable(),
-      criteria: z.array(z.string()),
-    }),
-  ),
+  rollback_guide: listOf({
+    order: z.int().min(1),
+    step_id: contentId,
+    node_id: z.string(),
+    is_irreversible: z.boolean(),
+    instruction: z.string(),
+  }),
+  review_gates: listOf({
+    node_id: z.string(),
+    category: reviewCategory.nullable(),
+    step_id: contentId.nullable(),
+    criteria: z.array(z.string()),
+  }),
   requires_review: z.array(reviewCategory),
-  warnings: z.array(z.strictObject({ step_id: contentId, rule_id: contentId, reason: z.string() })),
+  warnings: listOf({ step_id: contentId, rule_id: contentId, reason: z.string() }),
   /** All five, on the plan as it is about to be frozen. */
   red_lines: z.array(redLine).length(5),
 })

@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
-import { answerText, contentId, evidenceRef, mode, riskLevel, sentence, timestamp } from './scalars.ts'
+import { answerText, contentId, evidenceRef, listOf, mode, riskLevel, sentence, timestamp } from './scalars.ts'
 
-/** The kinds of question. */
-export const questionTypes = ['clarification', 'blocker', 'optimization', 'risk_mitigation'] as const
+/** The type of a question. */
+export const questionType = z.enum(['clarification', 'blocker', 'optimization', 'risk_mitigation'])
 /** Highest first: over budget, the first ones are kept. */
-export const blockingLevels = ['critical', 'high', 'medium', 'low'] as const
+export const blockingLevel = z.enum(['critical', 'high', 'medium', 'low'])
 
 /** The keys of what the Coordinator asks by itself. */
 const ownKeys: readonly string[] = ['evidence_not_found', 'no_way_back']
 
-/** Why the questions cannot be told apart by their keys, each with its position; what is answered by key must mean one of them. */
+/** Keys that name more than one question, each with its position: an answer by key must mean one question. */
 export function keyProblems(questions: readonly { readonly key: string }[]): { at: number; problem: string }[] {
   const keys = questions.map(({ key }) => key)
   return keys.flatMap((key, at) => {
@@ -43,8 +43,8 @@ const defaultStrategy = z.discriminatedUnion('action', [
 
 const fields = {
   key: contentId,
-  type: z.enum(questionTypes),
-  blocking_level: z.enum(blockingLevels),
+  type: questionType,
+  blocking_level: blockingLevel,
   question_text: z.string().min(10).max(2000),
   context: z.string().min(10).max(4000),
   suggested_answers: z.array(suggestedAnswer).min(1).max(12),
@@ -94,9 +94,7 @@ export const questionPack = z.strictObject({
     budget_remaining: z.int(),
   }),
   /** Uncertainties that are not asked, and what stands in for an answer. */
-  resolved_by_default: z.array(
-    z.strictObject({ question_id: z.string(), key: contentId, value: contentId, reason: z.string() }),
-  ),
+  resolved_by_default: listOf({ question_id: z.string(), key: contentId, value: contentId, reason: z.string() }),
 })
 
 /** See `question`. */

@@ -98,7 +98,7 @@ const ruleEvaluation = z.strictObject({
   input_digest: sha256Hex,
 })
 
-/** The replay record: each state, the guards that let it be left, what came out. It holds no time. */
+/** The replay record: each state, the guards of its exit, its outputs. It holds no time. */
 export const runTape = z.strictObject({
   run_id: z.string().regex(/^coord_run_[0-9a-f]{32}$/),
   schema_version: z.literal('0.9.2'),

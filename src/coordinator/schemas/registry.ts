@@ -89,7 +89,7 @@ const ruleFile = z.strictObject({
   policy: z.string().min(1).max(20_000),
 })
 
-/** Admitted: what its policy's annotations say stands beside it. */
+/** Admitted: with the annotations of its policy. */
 const rule = ruleFile.extend({ severity, reason: sentence })
 
 /** Admitted content. */

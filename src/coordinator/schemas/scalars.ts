@@ -2,43 +2,29 @@ import { z } from 'zod'
 import { readDay } from '../../kernel/instant.ts'
 import { withoutInvisible } from '../payload-keys.ts'
 
-/** The words that several artifacts share. Lists are in rising order where the words have one. */
+/** The words that several artifacts share, in rising order where the words have one. */
 
-/** Levels of risk. */
-export const riskLevels = ['low', 'medium', 'high', 'critical'] as const
-/** Effects of a command. */
-export const effects = ['read', 'write', 'network', 'deploy', 'security', 'data'] as const
-/** Phases of a workflow. */
+/** A level of risk. */
+export const riskLevel = z.enum(['low', 'medium', 'high', 'critical'])
+/** An effect of a command. */
+export const effect = z.enum(['read', 'write', 'network', 'deploy', 'security', 'data'])
+/** A phase of a workflow. */
 // biome-ignore format: a list of words
-const phases = ['setup', 'analysis', 'design', 'implementation', 'validation', 'review', 'release', 'operations', 'postmortem'] as const
+export const phaseName = z.enum(['setup', 'analysis', 'design', 'implementation', 'validation', 'review', 'release', 'operations', 'postmortem'])
 /** How much a plan may ask, the strictest last. */
-export const modes = ['interactive', 'semi_auto', 'full_auto'] as const
-/** Categories of review. */
-export const reviewCategories = ['security', 'data', 'release', 'architecture', 'cost', 'compliance'] as const
+export const mode = z.enum(['interactive', 'semi_auto', 'full_auto'])
+/** A category of review. */
+export const reviewCategory = z.enum(['security', 'data', 'release', 'architecture', 'cost', 'compliance'])
 /** Strongest first: the first class with a match decides. */
 export const verdicts = ['deny', 'require_review', 'warn', 'allow'] as const
-/** Severities of a rule. */
-export const severities = ['info', 'warn', 'error', 'block'] as const
-const contentKinds = ['workflow', 'agent', 'command', 'rule'] as const
-/** Areas of a project. */
-export const areas = ['frontend', 'backend', 'infra', 'docs', 'tests', 'ops', 'security', 'data'] as const
-
-/** One of `riskLevels`. */
-export const riskLevel = z.enum(riskLevels)
-/** One of `effects`. */
-export const effect = z.enum(effects)
-/** One of `phases`. */
-export const phaseName = z.enum(phases)
-/** One of `modes`. */
-export const mode = z.enum(modes)
-/** One of `reviewCategories`. */
-export const reviewCategory = z.enum(reviewCategories)
 /** One of `verdicts`. */
 export const verdict = z.enum(verdicts)
-/** One of `severities`. */
-export const severity = z.enum(severities)
+/** The severity of a rule. */
+export const severity = z.enum(['info', 'warn', 'error', 'block'])
 /** A kind of registry content. */
-export const contentKind = z.enum(contentKinds)
+export const contentKind = z.enum(['workflow', 'agent', 'command', 'rule'])
+/** An area of a project. */
+export const area = z.enum(['frontend', 'backend', 'infra', 'docs', 'tests', 'ops', 'security', 'data'])
 
 /** A SHA-256 digest. */
 export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hex digits')
@@ -61,20 +47,20 @@ export const timestamp = z
   .string()
   .refine(isTimestamp, 'must be a time as in RFC 3339, such as 2026-01-25T12:00:00Z or 2026-01-25T14:00:00+02:00')
 
-/** One of `riskLevels`. */
-export type RiskLevel = (typeof riskLevels)[number]
-/** One of `effects`. */
-export type Effect = (typeof effects)[number]
-/** One of `phases`. */
-export type PhaseName = (typeof phases)[number]
-/** One of `modes`. */
-export type Mode = (typeof modes)[number]
-/** One of `reviewCategories`. */
-export type ReviewCategory = (typeof reviewCategories)[number]
-/** One of `verdicts`. */
-export type Verdict = (typeof verdicts)[number]
-/** A kind of registry content. */
-export type ContentKind = (typeof contentKinds)[number]
+/** See `riskLevel`. */
+export type RiskLevel = z.infer<typeof riskLevel>
+/** See `effect`. */
+export type Effect = z.infer<typeof effect>
+/** See `phaseName`. */
+export type PhaseName = z.infer<typeof phaseName>
+/** See `mode`. */
+export type Mode = z.infer<typeof mode>
+/** See `reviewCategory`. */
+export type ReviewCategory = z.infer<typeof reviewCategory>
+/** See `verdict`. */
+export type Verdict = z.infer<typeof verdict>
+/** See `contentKind`. */
+export type ContentKind = z.infer<typeof contentKind>
 
 function isTimestamp(text: string): boolean {
   const parts = /^(\d{4}-\d\d-\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?(?:Z|[+-](\d\d):(\d\d))$/i.exec(text)
@@ -85,7 +71,7 @@ function isTimestamp(text: string): boolean {
 
 /** The highest of these levels; `low` if there is none. */
 export function highestRisk(levels: readonly RiskLevel[]): RiskLevel {
-  return riskLevels.findLast((level) => levels.includes(level)) ?? 'low'
+  return riskLevel.options.findLast((level) => levels.includes(level)) ?? 'low'
 }
 
 /** An object that refuses unknown fields by name and says which fields there are; `gone` says where to look for some of them. */
@@ -99,6 +85,11 @@ export function closed<S extends z.core.$ZodLooseShape>(shape: S, gone: Readonly
       return [`Unknown field ${keys.map((key) => `"${key}"`).join(', ')}.`, known, ...hints].join(' ')
     },
   })
+}
+
+/** A list of objects with exactly these fields. */
+export function listOf<S extends z.core.$ZodLooseShape>(shape: S) {
+  return z.array(z.strictObject(shape))
 }
 
 /** One thing that is wrong, where, and how to correct it. */

@@ -25,7 +25,7 @@ import type { Problem } from '../schemas/scalars.ts'
 /** Asks the open questions, as far as the budget allows. */
 export const questionsEmitted: Handler = (progress, ports) => {
   const { given, governed } = standingOf(progress, ports)
-  const pack = questionPackOf(progress, given, governed, ports)
+  const pack = packOf(progress, given, governed, ports)
   const ids = pack.questions.map(({ question_id }) => question_id)
   const listed = pack.questions.map(({ key, blocking_level, type }) => `${key} (${type}, ${blocking_level})`)
   const outcome = `${pack.questions.length} asked, ${pack.resolved_by_default.length} settled by default`
@@ -82,12 +82,7 @@ function hasDefault({ default_strategy: fallback, suggested_answers }: Question)
   return suggested_answers.some(({ value }) => value === fallback.value)
 }
 
-function questionPackOf(
-  { run_id, ledger }: Progress,
-  given: Given,
-  governed: Governed,
-  { sha256 }: Ports,
-): QuestionPack {
+function packOf({ run_id, ledger }: Progress, given: Given, governed: Governed, { sha256 }: Ports): QuestionPack {
   const questions = governed.ask.map((question) => withConflicts(question, ledger))
   const consumed = new Set([...ledger.asked, ...questions.map(({ question_id }) => question_id)]).size
   const { mode, question_budget } = given.context.effective
@@ -116,8 +111,8 @@ function questionPackOf(
 function withConflicts(question: Question, { conflicts }: Progress['ledger']): Question {
   const earlier = conflicts.filter(({ question_id }) => question_id === question.question_id)
   if (earlier.length === 0) return question
-  const told = earlier.map(({ value, step_id, reason }) => `"${value}" cannot stand: ${step_id}: ${reason}`)
-  return { ...question, context: [question.context, ...new Set(told)].join(' ').slice(0, 8000).toWellFormed() }
+  const reasons = earlier.map(({ value, step_id, reason }) => `"${value}" cannot stand: ${step_id}: ${reason}`)
+  return { ...question, context: [question.context, ...new Set(reasons)].join(' ').slice(0, 8000).toWellFormed() }
 }
 
 /** Handles the next round that arrived. The engine calls it only if one has. */
@@ -271,11 +266,8 @@ interface Compared {
 }
 
 /** Answers that make the rules no longer pass a step. Each is tried alone; if none is at fault alone, all are. */
-function conflictsOf(
-  { fresh, standing, before, after, round }: Compared,
-  given: Given,
-  ports: Ports,
-): readonly AnswerConflict[] {
+function conflictsOf(compared: Compared, given: Given, ports: Ports): readonly AnswerConflict[] {
+  const { fresh, standing, before, after, round } = compared
   const accepted = new Set(before.filter(passes).map(({ step_id }) => step_id))
   return after
     .filter((decision) => accepted.has(decision.step_id) && !passes(decision))

@@ -1,6 +1,5 @@
 import type { Sha256 } from '../../kernel/digest.ts'
 import { checksumOf } from '../checksum.ts'
-import type { FailureCause } from '../failures.ts'
 import { givenOf, mustResolve } from '../given.ts'
 import { type Cause, type GuardTable, type Handler, judge, unless, unlessProblems } from '../guard-table.ts'
 import { artifactTypes, lineageOf, listArtifacts } from '../outputs/lineage.ts'
@@ -25,7 +24,7 @@ export const reviewPackBuilt: Handler = (progress, ports) => {
 }
 
 /** The first red line that an answer crossed names the cause; the problems of all crossed lines are listed. */
-function crossed(line: RedLineName, cause: FailureCause): Cause<ReviewPack> {
+function crossed(line: RedLineName, cause: Cause<ReviewPack>[0]): Cause<ReviewPack> {
   const problems = ({ red_lines }: ReviewPack) => {
     const all = red_lines.filter(({ verdict }) => verdict === 'crossed')
     return all[0]?.red_line === line ? all.flatMap((one) => one.problems) : []

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
 import { idOf } from '../checksum.ts'
-import type { FailureCause } from '../failures.ts'
+import { effectiveOf } from '../given.ts'
 import { assessRisk, shapeOf } from '../graph/shape.ts'
 import {
   type AuditDraft,
@@ -16,11 +16,10 @@ import {
 import { standingOf } from '../questions/standing.ts'
 import { indexOf, type RegistryIndex } from '../registry.ts'
 import { adjudicate, decisionsOf, routingBreaches } from '../rules/adjudicate.ts'
-import { effectiveOf } from '../rules/effective.ts'
 import { type ExecutionPolicy, executionPolicy, factPack, memoryPack } from '../schemas/context.ts'
 import { executionIntent } from '../schemas/intent.ts'
 import type { RuleDecision } from '../schemas/judgement.ts'
-import { effects, type Problem, problemsOf } from '../schemas/scalars.ts'
+import { effect, type Problem, problemsOf } from '../schemas/scalars.ts'
 
 /** Reads memory, facts and policy, and combines policy and intent. */
 export const contextBuilt: Handler = ({ input, run_id }, { sha256 }) => {
@@ -75,7 +74,7 @@ export const contextGuards: GuardTable<ContextFacts> = [
     ['policy_invalid', 'The context of the plan is not complete.', 'memory_pack_unavailable', ({ policy }) => policy]],
 ]
 
-function load<S extends z.ZodType>(schema: S, value: Json, code: FailureCause, what: string) {
+function load<S extends z.ZodType>(schema: S, value: Json, code: string, what: string) {
   if (value === null) return { value: null, problems: [{ code, message: `There is no ${what}.` }] as Problem[] }
   const parsed = schema.safeParse(value)
   return parsed.success
@@ -86,12 +85,12 @@ function load<S extends z.ZodType>(schema: S, value: Json, code: FailureCause, w
 /** A name that means nothing forbids nothing: it may be the misspelt name of what must not happen. */
 function unknownOperations({ constraints }: ExecutionPolicy, index: RegistryIndex): Problem[] {
   const commands = index.ids('command')
-  const known = new Set<string>([...effects, ...commands])
+  const known = new Set<string>([...effect.options, ...commands])
   return constraints.forbidden_operations.flatMap((name, i) => {
     if (known.has(name)) return []
     const shown = JSON.stringify(name.length > longestShown ? `${name.slice(0, longestShown)}…`.toWellFormed() : name)
     const rest = commands.length > mostShown ? ` and ${commands.length - mostShown} more` : ''
-    const message = `The policy forbids the unknown operation ${shown}. Name an effect (${effects.join(', ')}) or a command of the registry (${commands.slice(0, mostShown).join(', ') || 'it has none'}${rest}).`
+    const message = `The policy forbids the unknown operation ${shown}. Name an effect (${effect.options.join(', ')}) or a command of the registry (${commands.slice(0, mostShown).join(', ') || 'it has none'}${rest}).`
     return [{ code: 'policy_invalid', message, path: `policy.constraints.forbidden_operations[${i}]` }]
   })
 }

@@ -1,10 +1,11 @@
+import type { Json } from '../../kernel/json.ts'
 import { finding } from '../../kernel/machine.ts'
-import { idOf, intentChecksum, isRecord } from '../checksum.ts'
+import { idOf, intentChecksum, textAt } from '../checksum.ts'
+import { commandEffects, type Effective, effectiveOf, isDestructive } from '../given.ts'
 import { type GuardTable, type Handler, judge, unlessProblems } from '../guard-table.ts'
 import type { Ports, Progress } from '../progress.ts'
 import { executionPayloads, fullAutoRisk, type RedLineFinding, redLineChecks, redLinesOf } from '../red-lines.ts'
 import { entryChecksum, indexOf, type Reference, type RegistryIndex, resolve } from '../registry.ts'
-import { commandEffects, type Effective, effectiveOf, isDestructive } from '../rules/effective.ts'
 import { type ExecutionPolicy, executionPolicy, forbids } from '../schemas/context.ts'
 import { type ExecutionIntent, executionIntent, intentSchemaVersion } from '../schemas/intent.ts'
 import type { PrecheckReport, RegistryReference } from '../schemas/judgement.ts'
@@ -81,7 +82,10 @@ function precheck({ input, run_id }: Progress, { sha256 }: Ports): PrecheckRepor
     schema_problems: parsed.success
       ? [...unreviewed(parsed.data, index), ...askedTwice(parsed.data, index)]
       : problemsOf(parsed.error, 'schema_invalid'),
-    checksum: { declared: declaredChecksum(input.intent), computed: intentChecksum(input.intent, sha256) },
+    checksum: {
+      declared: textAt(input.intent, 'audit', 'checksum') ?? null,
+      computed: intentChecksum(input.intent, sha256),
+    },
     red_lines: redLines(input.intent, effective, policy !== null, registry.problems),
     policy_problems: intent === null || policy === null ? [] : forbidden(intent, policy, index),
     registry: { snapshot_id: input.registry.snapshot_id, ...registry },
@@ -90,12 +94,7 @@ function precheck({ input, run_id }: Progress, { sha256 }: Ports): PrecheckRepor
   }
 }
 
-function redLines(
-  raw: Progress['input']['intent'],
-  effective: Effective | null,
-  isPolicyRead: boolean,
-  missing: readonly Problem[],
-): PrecheckReport['red_lines'] {
+function redLines(raw: Json, effective: Effective | null, isPolicyRead: boolean, missing: readonly Problem[]) {
   const unread = { not_evaluated: 'The intent does not have the shape of an intent.' }
   return redLinesOf({
     RL1: { problems: executionPayloads(raw) },
@@ -139,12 +138,8 @@ function askedTwice(intent: ExecutionIntent, index: RegistryIndex): Problem[] {
 function forbidden(intent: ExecutionIntent, policy: ExecutionPolicy, index: RegistryIndex): Problem[] {
   return intent.planned_commands.flatMap((command, i) => {
     const { command_id } = command
-    const planned = {
-      command_id,
-      effects: commandEffects(command, index),
-      isDestructive: isDestructive(command, index),
-    }
-    const operation = forbids(policy, planned)
+    const effects = commandEffects(command, index)
+    const operation = forbids(policy, { command_id, effects, isDestructive: isDestructive(command, index) })
     if (operation === null) return []
     const message = `The policy forbids ${operation}.`
     return [{ code: 'operation_forbidden', message, path: `planned_commands[${i}]`, refs: [command_id] }]
@@ -218,10 +213,4 @@ function inventedRoles(intent: ExecutionIntent, index: RegistryIndex): Problem[]
     const message = `agent ${agent_id} ${found.version} has no role ${role}; it has ${found.roles.join(', ')}.`
     return [{ code: 'reference_missing', message, path: `selected_agents[${i}].role`, refs: [agent_id] }]
   })
-}
-
-function declaredChecksum(intent: Progress['input']['intent']): string | null {
-  const audit = isRecord(intent) ? intent.audit : undefined
-  const checksum = isRecord(audit) ? audit.checksum : undefined
-  return typeof checksum === 'string' ? checksum : null
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { gatesOf } from '../../../src/autonomy/goals/standing.ts'
+import { gatesOf } from '../../../src/autonomy/goals/schedule.ts'
 import type { PlannedTask } from '../../../src/observation/goal-state.ts'
 
 function planned(task_id: string, more: Partial<PlannedTask> = {}): { planned: PlannedTask } {

@@ -97,11 +97,11 @@ describe('what becomes of tasks', () => {
   })
 
   test('an unknown outcome blocks; settled, a new run goes on; any other failure fails', () => {
-    const unknown = { status: 'failed', error_code: 'OUTCOME_UNKNOWN', message: 'not known' }
+    const unknown = { status: 'failed' as const, error_code: 'OUTCOME_UNKNOWN', message: 'not known' }
     expect(opsOf([facts(planned('a'), 'running', unknown)], limits)).toEqual(['block a: not known'])
     expect(opsOf([facts(planned('a'), 'blocked', { ...unknown, is_unsettled: true })], limits)).toEqual([])
     expect(opsOf([facts(planned('a'), 'blocked', unknown)], limits)).toEqual(['resume a'])
-    const broken = { status: 'failed', error_code: 'X', message: 'broken' }
+    const broken = { status: 'failed' as const, error_code: 'X', message: 'broken' }
     expect(opsOf([facts(planned('a'), 'assigned', broken)], limits)).toEqual(['begin a', 'fail a: broken'])
   })
 
@@ -200,13 +200,13 @@ test('schedule: whatever happens to its runs, every task ends, none before what 
 })
 
 interface Played {
-  status: string
+  status: RunFacts['status']
   left: number
   answered?: boolean
 }
 
 /** A round of time: what was queued runs, what runs comes nearer to its end, and who waited is answered. */
-function advance(runs: ReadonlyMap<string, Played>, given: readonly { ends: string }[]) {
+function advance(runs: ReadonlyMap<string, Played>, given: readonly { ends: RunFacts['status'] | 'waits' }[]) {
   for (const [id, run] of runs) {
     const ends = given[Number(id.slice(1))]?.ends ?? 'succeeded'
     if (run.status === 'queued') run.status = 'running'
