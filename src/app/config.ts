@@ -28,24 +28,24 @@ const agents = z.record(
   ),
 )
 
+const tokenShape = closedObject({
+  name: z.string().regex(/^[\w.@-]{1,100}$/, 'Expected 1 to 100 letters, digits and _ . @ - only.'),
+  token: z.string().regex(/^[\w.~+/=-]{16,500}$/, 'Expected 16 to 500 letters, digits and . ~ + / = - _ only.'),
+  scope: z.enum(scopes),
+})
+
 const serverShape = closedObject({
   host: z.string().min(1).optional(),
   port: z.int().min(0).max(65_535).optional(),
   hosts: z.array(z.string().min(1)).optional(),
   origins: z.array(z.url()).optional(),
-  tokens: z
-    .array(
-      closedObject({
-        name: z.string().regex(/^[\w.@-]{1,100}$/, 'Expected 1 to 100 letters, digits and _ . @ - only.'),
-        token: z.string().regex(/^[\w.~+/=-]{16,500}$/, 'Expected 16 to 500 letters, digits and . ~ + / = - _ only.'),
-        scope: z.enum(scopes),
-      }),
-    )
-    .optional(),
+  tokens: z.array(tokenShape).optional(),
   limits: closedObject(
     Object.fromEntries(Object.keys(usualLimits).map((name) => [name, z.int().positive().optional()])),
   ).optional(),
 })
+
+const tooShort = `Expected at least ${shortest_secret} characters: a shorter secret occurs by chance in ids and numbers.`
 
 /** Every part of a config that is data. Agents and tools are checked where they are defined. */
 const configShape = closedObject({
@@ -60,17 +60,7 @@ const configShape = closedObject({
   })
     .partial()
     .optional(),
-  secrets: z
-    .record(
-      z.string(),
-      z
-        .string()
-        .min(
-          shortest_secret,
-          `Expected at least ${shortest_secret} characters: a shorter secret occurs by chance in ids and numbers.`,
-        ),
-    )
-    .optional(),
+  secrets: z.record(z.string(), z.string().min(shortest_secret, tooShort)).optional(),
   settings: closedObject({
     worker: z.string().min(1),
     leaseMs: z.int().min(100),

@@ -29,23 +29,20 @@ export interface PlansOfStore extends Omit<Plans, 'resumeAll' | 'idle' | 'stop'>
   export(coordination_id: string, folder: string): Promise<void>
 }
 
-let loading: Promise<RuleEngine> | undefined
-
-/** Loads the rule engine once, with the first plan: Cedar is a megabyte of WebAssembly. */
-export function loadRules(): Promise<RuleEngine> {
-  loading ??= import('../adapters/cedar/engines.ts').then(({ createCedarRuleEngine }) => createCedarRuleEngine())
-  return loading
+/** Loads something with its first use: Cedar is a megabyte of WebAssembly. */
+function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined
+  return () => {
+    loading ??= load()
+    return loading
+  }
 }
 
-let loadingConditions: Promise<ConditionEngine> | undefined
+const cedar = () => import('../adapters/cedar/engines.ts')
 
-/** Loads the condition engine once, with the first plan that has a condition. */
-function loadConditions(): Promise<ConditionEngine> {
-  loadingConditions ??= import('../adapters/cedar/engines.ts').then(({ createCedarConditionEngine }) =>
-    createCedarConditionEngine(),
-  )
-  return loadingConditions
-}
+/** Loads the rule engine once, with the first plan. */
+export const loadRules = once<RuleEngine>(async () => (await cedar()).createCedarRuleEngine())
+const loadConditions = once<ConditionEngine>(async () => (await cedar()).createCedarConditionEngine())
 
 /** Reads a registry folder. One bad file refuses the whole registry. */
 export async function readRegistry(folder: string, sha256: Sha256): Promise<RegistrySnapshot> {

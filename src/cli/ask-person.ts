@@ -3,7 +3,7 @@ import type { Client } from '../surface/client.ts'
 import { answer, approve, deny, getInteraction, settle } from '../surface/operations/inbox.ts'
 import type { InteractionCard } from '../wire/interaction.ts'
 import type { Io } from './host.ts'
-import { card, isIrreversible } from './render/card.ts'
+import { card, proofOf } from './render/card.ts'
 import { paintFor, safeLine } from './render/text.ts'
 
 /** Asks the person at the terminal. Resolves with whether they answered. */
@@ -49,8 +49,8 @@ async function answerTo(asked: InteractionCard, prompt: Prompt): Promise<Answer 
 }
 
 async function askApproval(asked: InteractionCard, { line, err }: Prompt): Promise<Answer | undefined> {
-  const proof = isIrreversible(asked) ? asked.digest?.slice(0, 4) : undefined
-  const yes = proof === undefined ? 'y' : `${proof}, the beginning of the digest,`
+  const { proof, isGiven } = proofOf(asked)
+  const yes = proof === 'y' ? 'y' : `${proof}, the beginning of the digest,`
   for (;;) {
     const typed = await line(`Type ${yes} to approve, n to deny (empty: leave it open): `)
     if (typed === undefined) return undefined
@@ -58,8 +58,7 @@ async function askApproval(asked: InteractionCard, { line, err }: Prompt): Promi
       const reason = await line('Why? The agent is told (may be empty): ')
       return { deny: reason === undefined ? {} : { reason } }
     }
-    const isYes = proof === undefined ? /^y(es)?$/i.test(typed) : [proof, asked.digest].includes(typed.toLowerCase())
-    if (isYes) return { approve: asked.digest === null ? {} : { digest: asked.digest } }
+    if (isGiven(typed)) return { approve: asked.digest === null ? {} : { digest: asked.digest } }
     err('That was neither; nothing is approved.')
   }
 }

@@ -24,11 +24,7 @@ export async function withClient<T>(
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
   const client = await io.host.openClient(whereOf(values), use)
-  try {
-    return await work(client)
-  } finally {
-    await client.close()
-  }
+  return work(client).finally(client.close)
 }
 
 /** Opens the store, and closes it however the work ends. */
@@ -38,11 +34,7 @@ export async function withStore<T>(
   work: (store: ExistingStore) => Promise<T>,
 ): Promise<T> {
   const store = await io.host.openStore(values.store, use)
-  try {
-    return await work(store)
-  } finally {
-    await store.runelog.close()
-  }
+  return work(store).finally(store.runelog.close)
 }
 
 interface Ways<T> {
@@ -78,8 +70,9 @@ export async function sessionNamed({ runelog }: ExistingStore, given: string): P
 
 type SessionPage = Awaited<ReturnType<typeof listSessions.run>>
 
-/** The ids of all sessions, page by page. */
-export async function everySession(client: Client): Promise<readonly string[]> {
+/** The id of the session that the text names, or of all sessions without one. */
+export async function sessionIds(client: Client, given: string | undefined): Promise<readonly string[]> {
+  if (given !== undefined) return [(await resolveId(client, given, 'session')).id]
   const ids: string[] = []
   for (let cursor: string | undefined; ; ) {
     const page: SessionPage = await client.call(listSessions, { query: { limit: 200, ...(cursor && { cursor }) } })

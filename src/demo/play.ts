@@ -34,8 +34,8 @@ export async function playDemo(io: Io, options: DemoOptions): Promise<number> {
   stage.line(`Data: ${folder}`)
 
   const bank = startChild<BankSays>('bank', book)
-  const opened = await next(bank.messages)
-  if (opened.type !== 'open') throw new Error('The bank did not open.')
+  const { value: opened } = await bank.messages.next()
+  if (opened?.type !== 'open') throw new Error('The bank did not open.')
   const setting = { io, stage, paint, options, store, bank: opened.url }
   try {
     stage.chapter('The agent works')
@@ -108,7 +108,8 @@ async function follow(setting: Setting, worker: Child<WorkerSays>, book: readonl
     else if (message.type === 'delta') stage.stream(message.text)
     else {
       const { rune } = message
-      life = { ...life, after: rune.event_id, isOver: life.isOver || isEnd(rune) }
+      const isEnd = rune.kind === 'run.moved' && isTerminal(runMachine, rune.to)
+      life = { ...life, after: rune.event_id, isOver: life.isOver || isEnd }
       tellOf(rune, executing, stage)
       if (rune.kind === 'interaction.opened') asked.push(rune)
       if (rune.kind === 'run.moved' && rune.to === 'waiting_user')
@@ -119,10 +120,6 @@ async function follow(setting: Setting, worker: Child<WorkerSays>, book: readonl
     }
   }
   return life
-}
-
-function isEnd({ kind, to }: Rune): boolean {
-  return kind === 'run.moved' && isTerminal(runMachine, to)
 }
 
 function tellOf(rune: Rune, executing: Set<string>, stage: Stage) {
@@ -232,12 +229,6 @@ function paymentsIn(book: string): readonly Payment[] {
 
 function euros({ cents, order }: Payment): string {
   return `${(cents / 100).toFixed(2)} EUR for order ${order}`
-}
-
-async function next<S>(messages: AsyncGenerator<S>): Promise<S> {
-  const { value, done } = await messages.next()
-  if (done) throw new Error('It ended without a word.')
-  return value
 }
 
 interface Stage {

@@ -18,21 +18,13 @@ interface Names {
 /** Refuses DNS rebinding and requests of foreign pages, by the Host, Origin and Sec-Fetch-Site headers. */
 function refusedOrigin(headers: IncomingHttpHeaders, { hosts, origins }: Names, isPage: boolean): Fault | undefined {
   const { host = '', origin, 'sec-fetch-site': site } = headers
-  if (!hosts.includes(nameOf(host))) return faults.host_refused({ host, accepted: hosts })
-  if (origin !== undefined && !isOwn(origin, host) && !origins.includes(origin))
-    return faults.origin_refused({ origin })
-  const isAllowedOrigin = origin !== undefined && origins.includes(origin)
+  if (!hosts.includes(host.replace(/:\d+$/, '').toLowerCase())) return faults.host_refused({ host, accepted: hosts })
+  const isAllowed = origin !== undefined && origins.includes(origin)
+  const isOwn = origin === undefined || origin === `http://${host}` || origin === `https://${host}`
+  if (!isOwn && !isAllowed) return faults.origin_refused({ origin })
   // A link on another site may lead to the console: the page itself reveals nothing.
-  if (site === undefined || site === 'same-origin' || site === 'none' || isPage || isAllowedOrigin) return undefined
+  if (site === undefined || site === 'same-origin' || site === 'none' || isPage || isAllowed) return undefined
   return faults.origin_refused({ origin: origin ?? 'another site' })
-}
-
-function nameOf(host: string): string {
-  return host.replace(/:\d+$/, '').toLowerCase()
-}
-
-function isOwn(origin: string, host: string): boolean {
-  return origin === `http://${host}` || origin === `https://${host}`
 }
 
 declare module 'fastify' {

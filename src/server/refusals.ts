@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { faults } from '../faults/catalogue.ts'
@@ -56,16 +57,10 @@ function clientFault(code: string, limits: Limits): Fault {
   return faults.http_refused({ problem: code })
 }
 
-const phrases: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  408: 'Request Timeout',
-  431: 'Request Header Fields Too Large',
-}
-
 function rawProblem(fault: Fault): string {
   const body = JSON.stringify(problemOf(fault, 'none'))
   return [
-    `HTTP/1.1 ${fault.http} ${phrases[fault.http] ?? 'Refused'}`,
+    `HTTP/1.1 ${fault.http} ${STATUS_CODES[fault.http]}`,
     `Content-Type: ${problemType}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',

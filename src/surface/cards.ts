@@ -59,9 +59,12 @@ export function cardOf(
   const { call_id, execution_id, run_id, coordination_id, goal_id, task_id } = opened
   const ended = own.findLast((rune) => rune.machine === 'interaction' && rune !== opened)
   const answered = ended?.kind === 'interaction.answered' ? ended.payload : undefined
-  const call = callOf(steps, call_id)
-  const contract = steps.find((rune) => rune.kind === 'contract.opened' && rune.execution_id === execution_id)
-  const action = contract?.kind === 'contract.opened' ? contract.payload : undefined
+  const call = steps.find(
+    (rune): rune is Rune<'tool.call'> => rune.kind === 'tool.call' && rune.call_id === call_id,
+  )?.payload
+  const action = steps.find(
+    (rune): rune is Rune<'contract.opened'> => rune.kind === 'contract.opened' && rune.execution_id === execution_id,
+  )?.payload
   const recorded = steps.flatMap((rune) =>
     rune.kind === 'contract.evidence_added' && rune.execution_id === execution_id ? [rune.payload] : [],
   )
@@ -97,12 +100,6 @@ export function cardOf(
     closed_by: answered?.replied_by ?? ended?.actor ?? null,
     reply: answered?.reply ?? null,
   }
-}
-
-function callOf(steps: readonly Rune[], call_id: string | undefined): Payload<'tool.call'> | undefined {
-  if (call_id === undefined) return undefined
-  const made = steps.find((rune) => rune.kind === 'tool.call' && rune.call_id === call_id)
-  return made?.kind === 'tool.call' ? made.payload : undefined
 }
 
 /** A row of the list, as of now. It is made of the row alone: a list of thousands reads no log. */

@@ -130,10 +130,7 @@ export function createSessionViews(runelog: RunelogReader, isExclusive: boolean)
       if (isExclusive && known?.isFresh) return Promise.resolve(known)
       const before = reading.get(session_id)
       const looking = before === undefined ? look(session_id) : before.then(() => look(session_id))
-      const over = looking.then(
-        () => {},
-        () => {},
-      )
+      const over = looking.then(nothing, nothing)
       reading.set(session_id, over)
       void over.then(() => {
         if (reading.get(session_id) === over) reading.delete(session_id)
@@ -155,6 +152,8 @@ export function createSessionViews(runelog: RunelogReader, isExclusive: boolean)
   }
 }
 
+const nothing = () => {}
+
 function take({ state, steps, histories, lines, hidden }: Growing, rune: Rune) {
   const seen = isHidden(rune, hidden) ? undefined : visible(rune)
   state.event_id = rune.event_id
@@ -175,15 +174,8 @@ export function isHidden({ execution_id, machine }: Rune, hidden: ReadonlySet<st
 }
 
 function blank(session_id: string, hidden: Set<string>): Growing {
-  const nothing = { isFresh: false, rung: 0, counted: 0 }
-  return {
-    state: newSessionState(session_id),
-    steps: [],
-    histories: new Map(),
-    lines: createLines(),
-    hidden,
-    ...nothing,
-  }
+  const empty = { steps: [], histories: new Map(), lines: createLines(), isFresh: false, rung: 0, counted: 0 }
+  return { state: newSessionState(session_id), hidden, ...empty }
 }
 
 /** A run with the view of its session. */

@@ -33,10 +33,7 @@ const executionState = z.strictObject({
 /** One move of one contract, as a stream tells it. */
 export type ExecutionStateEvent = z.infer<typeof executionState>
 
-const about = {
-  session_id: z.string(),
-  run_id: z.string().optional(),
-}
+const about = { session_id: z.string(), run_id: z.string().optional() }
 const recorded = {
   event_id: z.int().positive().describe('The record that it comes from, and the cursor of the stream.'),
   at: z.int().describe('When it was recorded, in milliseconds since 1970 (UTC).'),

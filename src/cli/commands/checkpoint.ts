@@ -10,7 +10,7 @@ import { exits } from '../exits.ts'
 import type { Host, Io } from '../host.ts'
 import { clientOptions, hereOrThereOptions, jsonOption } from '../options.ts'
 import { busy, next } from '../print.ts'
-import { everySession, hereOrThere, resolveId, sessionNamed } from '../reach.ts'
+import { hereOrThere, sessionIds, sessionNamed } from '../reach.ts'
 
 /** The command `checkpoint`. */
 export const checkpointCommand = command({
@@ -62,9 +62,8 @@ async function signHere(host: Host, store: ExistingStore, given: string | undefi
 
 /** The server signs what it has verified; null stands for a log that did not verify. */
 async function signThere({ err }: Io, client: Client, given: string | undefined): Promise<(Checkpoint | null)[]> {
-  const ids = given === undefined ? await everySession(client) : [(await resolveId(client, given, 'session')).id]
   const signed: (Checkpoint | null)[] = []
-  for (const session_id of ids) {
+  for (const session_id of await sessionIds(client, given)) {
     const { checkpoint, first_bad } = await client.call(signSession, { params: { session_id }, body: {} })
     if (first_bad !== null) err(`${session_id} event ${first_bad.event_id}: ${first_bad.problem}`)
     signed.push(checkpoint)

@@ -11,7 +11,7 @@ import { exits } from '../exits.ts'
 import { clientOptions, type Options } from '../options.ts'
 import { verbFor } from '../print.ts'
 import { resolveId } from '../reach.ts'
-import { card, isIrreversible } from '../render/card.ts'
+import { card, proofOf } from '../render/card.ts'
 import { ago, columns, remaining, safeLine } from '../render/text.ts'
 
 const inbox = command({
@@ -154,17 +154,15 @@ async function confirmed(
     throw faults.reply_unfit({ interaction_id, problems: [{ pointer: '/digest', problem }] })
   }
   const seen = digest === null ? {} : { digest }
-  const needsProof = isIrreversible(asked) && digest !== null
+  const { proof, needsDigest, isGiven } = proofOf(asked)
   if (yes) {
-    if (!needsProof || given !== undefined) return seen
+    if (!needsDigest || given !== undefined) return seen
     throw refuse(`It cannot be undone: give its digest too, --yes --digest DIGEST. ${lookAgain}`)
   }
   if (!io.terminal.isInteractive)
-    throw refuse(`No one can be asked here: say --yes${needsProof ? ' --digest DIGEST' : ''}. ${lookAgain}`)
+    throw refuse(`No one can be asked here: say --yes${needsDigest ? ' --digest DIGEST' : ''}. ${lookAgain}`)
   for (const line of card(asked, io.host.now(), paint)) io.err(line)
-  const proof = needsProof ? digest.slice(0, 4) : 'y'
-  const typed = (await io.terminal.ask(`Type ${proof} to approve: `))?.trim().toLowerCase()
-  return typed === proof || (needsProof && typed === digest) ? seen : undefined
+  return isGiven((await io.terminal.ask(`Type ${proof} to approve: `))?.trim() ?? '') ? seen : undefined
 }
 
 const denyCommand = command({

@@ -15,7 +15,7 @@ import { type Call, command } from '../command.ts'
 import { exits } from '../exits.ts'
 import { jsonOption, type Options, storeOption } from '../options.ts'
 import { busy } from '../print.ts'
-import { everySession, isHeld, resolveId, sessionNamed, withStore } from '../reach.ts'
+import { isHeld, sessionIds, sessionNamed, withStore } from '../reach.ts'
 import { strayLine } from '../render/story.ts'
 import { safeJson } from '../render/text.ts'
 
@@ -153,10 +153,8 @@ async function verifyHere(call: VerifyCall, store: ExistingStore, marks: Marks, 
 
 /** The server verifies its own store. If you do not trust it, export and verify the bundle. */
 async function verifyThere(client: Client, given: string | undefined): Promise<readonly Verdict[]> {
-  const asked =
-    given === undefined ? await everySession(client) : [(await resolveId(client, given, 'session')).session_id]
   const verdicts: Verdict[] = []
-  for (const session_id of asked) {
+  for (const session_id of await sessionIds(client, given)) {
     const { events, head, first_bad, redactions } = await client.call(auditSession, { params: { session_id } })
     verdicts.push({ session_id, events, head, checkpoints: 0, public_key: null, first_bad, redactions, format: 2 })
   }

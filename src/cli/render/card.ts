@@ -30,9 +30,14 @@ export function card(asking: Asking, now: number, paint: Paint): readonly string
   ]
 }
 
-/** Whether the question is about an irreversible action. */
-export function isIrreversible({ request }: Pick<Asking, 'request'>): boolean {
-  return request.irreversible === true
+const isIrreversible = ({ request }: Pick<Asking, 'request'>) => request.irreversible === true
+
+/** What a person types to approve: `y`, or the beginning of the digest for an action that cannot be undone. */
+export function proofOf({ request, digest }: Pick<Asking, 'request' | 'digest'>) {
+  if (digest === null || !isIrreversible({ request }))
+    return { proof: 'y', needsDigest: false, isGiven: (typed: string) => /^y(es)?$/i.test(typed) }
+  const proof = digest.slice(0, 4)
+  return { proof, needsDigest: true, isGiven: (typed: string) => [proof, digest].includes(typed.toLowerCase()) }
 }
 
 function details(asking: Asking, paint: Paint): readonly (readonly [string, string])[] {

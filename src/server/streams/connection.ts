@@ -160,8 +160,13 @@ export function createLedger(limit: number, overflow: () => void) {
   }
 }
 
+/** A reader of a hub. */
+export interface Reader {
+  readonly connection: Connection
+}
+
 /** The readers of one hub. Those that have everything so far are live: they get what comes as it comes. */
-export function createAudience<R extends { readonly connection: Connection }>(empty: () => void) {
+export function createAudience<R extends Reader>(empty: () => void) {
   const readers = new Set<R>()
   const live = new Set<R>()
   return {

@@ -4,17 +4,13 @@ import { runMachine } from '../../machines/run.ts'
 import { createFcmp } from '../../observation/fcmp.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import type { FcmpEvent } from '../../wire/fcmp.ts'
-import { type Connection, createAudience } from './connection.ts'
+import { type Connection, createAudience, type Reader } from './connection.ts'
 import { frame, heartbeat } from './frames.ts'
 
 /** Everyone who reads the conversation of one run in this process. */
 export type RunHub = ReturnType<typeof createRunHub>
 
 const atOnce = 256
-
-interface Reader {
-  readonly connection: Connection
-}
 
 /** Folds the run from its beginning, since events are numbered. They are few, and stay here while anyone reads. */
 export function createRunHub(

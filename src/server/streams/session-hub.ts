@@ -4,14 +4,13 @@ import type { Runelog } from '../../runelog/port.ts'
 import { othersTurn } from '../../runelog/slices.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { EphemeralDelta } from '../../runtime/engine.ts'
-import { type Connection, createAudience } from './connection.ts'
+import { type Connection, createAudience, type Reader } from './connection.ts'
 import { deltaFrame, heartbeat, runeFrames, type View } from './frames.ts'
 
 /** Everyone who reads the stream of one session in this process. */
 export type SessionHub = ReturnType<typeof createSessionHub>
 
-interface Reader {
-  readonly connection: Connection
+interface Viewer extends Reader {
   readonly view: View
   /** The last rune whose events were sent, or that had none for this reader. */
   cursor: number
@@ -44,7 +43,7 @@ export function createSessionHub(
   { head, failed, empty }: { head: number; failed: (error: unknown) => void; empty: () => void },
 ) {
   const contracts = createContracts(runelog, session_id)
-  const { add, readers, live, beat, cut: cutAll } = createAudience<Reader>(empty)
+  const { add, readers, live, beat, cut: cutAll } = createAudience<Viewer>(empty)
   /** Pages that some reader still waits for, by view and place. One that is being made is awaited by all. */
   const pages = new Map<string, { readonly bytes: WeakRef<Buffer>; readonly to: number }>()
   const making = new Map<string, Promise<Page>>()
@@ -155,7 +154,7 @@ export function createSessionHub(
   }
 
   /** Brings a reader to where the hub is. */
-  async function bring(reader: Reader) {
+  async function bring(reader: Viewer) {
     try {
       await catchUp(reader)
     } catch (error) {
@@ -165,7 +164,7 @@ export function createSessionHub(
   }
 
   /** A past may be long: it goes out page by page, each when the last one was taken, and others get their turn. */
-  async function catchUp(reader: Reader) {
+  async function catchUp(reader: Viewer) {
     const { connection, view } = reader
     while (!connection.isOver()) {
       if (reader.cursor === at) {

@@ -2,7 +2,7 @@ import type { Runelog } from '../../runelog/port.ts'
 import { summaries } from '../../runtime/models/summaries.ts'
 import type { Timers } from '../../runtime/ports.ts'
 import { summaryCard } from '../../surface/cards.ts'
-import { type Connection, createAudience } from './connection.ts'
+import { type Connection, createAudience, type Reader } from './connection.ts'
 import { frame } from './frames.ts'
 
 /** Everyone who keeps a list of sessions up to date. */
@@ -26,7 +26,7 @@ const beatBytes = Buffer.from(': still here\n\n')
 
 /** Sends changed summaries, each at most four times a second. Without ids: a reader that reconnects loads the list. */
 export function createSummariesHub({ runelog, now, timers, failed, empty }: SummariesPorts) {
-  const { add, live, beat } = createAudience<{ readonly connection: Connection }>(empty)
+  const { add, live, beat } = createAudience<Reader>(empty)
   const resting = new Map<string, { isDue: boolean }>()
   const lastSent = new Map<string, number>()
 

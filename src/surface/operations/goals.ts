@@ -67,36 +67,40 @@ export const getGoal = defineOperation({
   run: (backend, { params: { goal_id } }) => lookAt(backend, goal_id),
 })
 
+/** A decision is answered with the goal as it is then. */
+const deciding = {
+  scope: 'approve',
+  returns: goalShape,
+  repeat: (backend: Backend, { params }: { readonly params: { readonly goal_id: string } }) =>
+    lookAt(backend, params.goal_id),
+} as const
+
 /** Approves the plan or a review of a goal. */
 export const approveGoal = defineOperation({
+  ...deciding,
   name: 'approve_goal',
   route: 'POST /api/goals/{goal_id}/approve',
-  scope: 'approve',
   summary: 'Let the plan of a goal start, or pass one of its reviews.',
   body: z.strictObject(decision),
-  returns: goalShape,
   async run(backend, asked) {
     const { goals } = await backend.commands()
     await goals.approve(asked.params.goal_id, decided('approve_goal', asked))
     return lookAt(backend, asked.params.goal_id)
   },
-  repeat: (backend, { params }) => lookAt(backend, params.goal_id),
 })
 
 /** Rejects the plan or a review of a goal. */
 export const rejectGoal = defineOperation({
+  ...deciding,
   name: 'reject_goal',
   route: 'POST /api/goals/{goal_id}/reject',
-  scope: 'approve',
   summary: 'Reject the plan of a goal, refuse a review, or say that what a blocked goal waits for will not come.',
   body: z.strictObject({ ...decision, plan: jsonValue.optional() }),
-  returns: goalShape,
   async run(backend, asked) {
     const { goals } = await backend.commands()
     await goals.reject(asked.params.goal_id, decided('reject_goal', asked))
     return lookAt(backend, asked.params.goal_id)
   },
-  repeat: (backend, { params }) => lookAt(backend, params.goal_id),
 })
 
 function decided<B extends object>(operation: string, asked: Asked<unknown, unknown, B>) {

@@ -105,19 +105,10 @@ export const findSubjects = defineOperation({
   }),
   async run({ runelog, views }, { query: { prefix, limit } }) {
     const rows = await runelog.rows(subjects, { prefix, limit, backward: true, by_key: true })
-    const shown = await Promise.all(
-      rows.map(async ({ key, value }) => {
-        const { machine, session_id } = value
-        return machine !== 'contract' || !(await views.of(session_id)).hidden.has(key)
-      }),
-    )
-    return {
-      items: rows
-        .filter((_, i) => shown[i])
-        .map(({ key, sort, value }) => {
-          const { machine, state, session_id } = value
-          return { subject_id: key, machine, state, session_id, at: sort ?? 0 }
-        }),
-    }
+    const items = rows.map(async ({ key, sort, value: { machine, state, session_id } }) => {
+      const isHidden = machine === 'contract' && (await views.of(session_id)).hidden.has(key)
+      return isHidden ? [] : [{ subject_id: key, machine, state, session_id, at: sort ?? 0 }]
+    })
+    return { items: (await Promise.all(items)).flat() }
   },
 })

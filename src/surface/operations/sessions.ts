@@ -3,10 +3,8 @@ import { faults } from '../../faults/catalogue.ts'
 import { stateNames } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
 import { sessionMachine } from '../../machines/session.ts'
-import type { SessionState } from '../../observation/session-state.ts'
 import { isOnSpine, outermostFirst, subjectCard } from '../../observation/subject-moves.ts'
 import type { Left } from '../../observation/unsettled.ts'
-import type { Lines } from '../../observation/waiting-line.ts'
 import { mergedRows } from '../../runelog/models.ts'
 import type { Row, Runelog } from '../../runelog/port.ts'
 import { othersTurn } from '../../runelog/slices.ts'
@@ -24,7 +22,8 @@ import {
   summaryShape,
 } from '../../wire/session.ts'
 import { leftBehind, leftIn, summaryCard } from '../cards.ts'
-import { cursorAt, defineLook, defineOperation, type Place, readCursor, requestKey } from '../operation.ts'
+import { cursorAt, defineLook, defineOperation, type Place, paged, readCursor, requestKey } from '../operation.ts'
+import type { SessionView } from '../session-views.ts'
 
 const title = z.string().trim().min(1).max(200)
 
@@ -78,16 +77,12 @@ export const listSessions = defineOperation({
     const { runelog, now } = backend
     const after = readCursor('list_sessions', cursor)
     const words = q === undefined || q.trim() === '' ? undefined : wordsOf(q)
-    const { found, next } =
-      words === undefined
-        ? await listed(runelog, filter, { limit, after })
-        : await foundBy(runelog, words, filter, { limit, after })
+    const { found, next_cursor } = await (words === undefined
+      ? listed(runelog, filter, { limit, after })
+      : foundBy(runelog, words, filter, { limit, after }))
     const running = new Set(found.filter(({ value }) => isRunning(value)).map(({ key }) => key))
     const left = running.size === 0 ? new Map() : await leftBehind(backend, (session_id) => running.has(session_id))
-    return {
-      items: found.map((row) => summaryCard(row.key, row.value, now(), left.get(row.key))),
-      next_cursor: next === undefined ? null : cursorAt(next),
-    }
+    return { items: found.map((row) => summaryCard(row.key, row.value, now(), left.get(row.key))), next_cursor }
   },
 })
 
@@ -98,22 +93,21 @@ interface Asked {
 
 interface Found {
   readonly found: readonly Row<Summary>[]
-  /** Where the list goes on; undefined if it does not. */
-  readonly next: Place | undefined
+  /** Where the list goes on; null if it does not. */
+  readonly next_cursor: string | null
 }
 
 /** By the index of exactly what is asked for: the work follows from the page, not from how many sessions there are. */
 async function listed(runelog: Pick<Runelog, 'row' | 'rows'>, filter: Filter, { limit, after }: Asked): Promise<Found> {
   const page = { backward: true, limit: limit + 1, ...(after && { after }) }
-  const isNarrow = filter.state !== undefined || filter.agent !== undefined
-  if (!isNarrow) {
-    const rows = await mergedRows(runelog, summaries, filter.status === undefined ? statuses : [filter.status], page)
-    return { found: rows.slice(0, limit), next: rows.length > limit ? rows[limit - 1] : undefined }
+  if (filter.state === undefined && filter.agent === undefined) {
+    const tags = filter.status === undefined ? statuses : [filter.status]
+    const { shown: found, next_cursor } = paged(await mergedRows(runelog, summaries, tags, page), limit)
+    return { found, next_cursor }
   }
-  const rows = await mergedRows(runelog, listings, tagsOf(filter), page)
-  const shown = rows.slice(0, limit)
+  const { shown, next_cursor } = paged(await mergedRows(runelog, listings, tagsOf(filter), page), limit)
   const found = await Promise.all(shown.map(({ key }) => runelog.row(summaries, sessionOfListing(key))))
-  return { found: found.filter((row) => row !== undefined), next: rows.length > limit ? shown.at(-1) : undefined }
+  return { found: found.filter((row) => row !== undefined), next_cursor }
 }
 
 function tagsOf({ state, status, agent }: Filter): readonly string[] {
@@ -143,31 +137,22 @@ async function foundBy(
       if (row !== undefined && fits(row)) found.push(row)
       if (found.length < asked.limit) continue
       const isOver = rows.length < atOnce && i === rows.length - 1
-      return { found, next: isOver ? undefined : after }
+      return { found, next_cursor: isOver ? null : cursorAt(place) }
     }
-    if (rows.length < atOnce) return { found, next: undefined }
+    if (rows.length < atOnce) return { found, next_cursor: null }
     await othersTurn()
   }
-  return { found, next: after }
-}
-
-interface Listed {
-  readonly row: Row<Summary> | undefined
-  readonly place: Place
+  return { found, next_cursor: after === undefined ? null : cursorAt(after) }
 }
 
 /** The sessions with these words, by the index; the one that began last first. */
-async function searched(
-  runelog: Pick<Runelog, 'row' | 'search'>,
-  words: readonly string[],
-  after: Place | undefined,
-): Promise<readonly Listed[]> {
+async function searched(runelog: Pick<Runelog, 'row' | 'search'>, words: readonly string[], after: Place | undefined) {
   const before = after?.sort == null ? {} : { before: after.sort }
   const sessions = await runelog.search({ words, limit: atOnce, ...before })
   return Promise.all(
     sessions.map(async ({ session_id, number }) => ({
       row: await runelog.row(summaries, session_id),
-      place: { sort: number, key: session_id },
+      place: { sort: number, key: session_id } satisfies Place,
     })),
   )
 }
@@ -179,25 +164,19 @@ export const getSession = defineLook({
   summary: 'What a session is doing, what it waits for, and every machine in it that is not over.',
   returns: sessionShape,
   async look(backend, { params: { session_id } }) {
-    const { state, lines } = await backend.views.of(session_id)
+    const view = await backend.views.of(session_id)
     const row = (await backend.runelog.row(summaries, session_id))?.value
     if (row === undefined) throw faults.not_found({ what: 'session', id: session_id })
     const left = isRunning(row) ? await leftIn(backend, session_id) : undefined
-    const card = sessionCard(row, { state, lines, left }, backend.now())
+    const card = sessionCard(row, view, backend.now(), left)
     // The line says how long something has lasted, in whole units: the answer stays the same until one is full.
-    return { revision: `${state.event_id}-${backend.sha256(card.current_line).slice(0, 16)}`, answer: () => card }
+    return { revision: `${card.event_id}-${backend.sha256(card.current_line).slice(0, 16)}`, answer: () => card }
   },
 })
 
-interface Seen {
-  readonly state: SessionState
-  readonly lines: Lines
-  readonly left: Left | undefined
-}
-
 const isRunning = ({ open_runs }: Summary) => open_runs.some(({ status }) => status === 'running')
 
-function sessionCard(row: Summary, { state, lines, left }: Seen, now: number): SessionCard {
+function sessionCard(row: Summary, { state, lines }: SessionView, now: number, left: Left | undefined): SessionCard {
   const { subjects } = lines
   const card = summaryCard(state.session_id, row, now, left)
   return {

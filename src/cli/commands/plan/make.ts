@@ -3,7 +3,7 @@ import { coordinationOf, recoveryOf } from '../../../coordinator/coordinate.ts'
 import { arrive, begin, isAtRest, step } from '../../../coordinator/engine.ts'
 import { freeze, journalOf, withJournal } from '../../../coordinator/outputs/freeze.ts'
 import { verifyPlan } from '../../../coordinator/outputs/verify.ts'
-import type { CoordinationInput, Ports, Progress, Refused } from '../../../coordinator/progress.ts'
+import type { CoordinationInput, Ports, Progress } from '../../../coordinator/progress.ts'
 import { readRound } from '../../../coordinator/questions/answers.ts'
 import { defaultPolicy } from '../../../coordinator/schemas/context.ts'
 import { type Recovers, runTape } from '../../../coordinator/schemas/record.ts'
@@ -142,16 +142,12 @@ export async function planOffline(call: InputCall) {
     const { waits_for } = coordinationOf(progress, ports)
     if (waits_for === null) break
     progress = goOn(arrive(progress, [readRound(round, waits_for, ports.sha256)], ports))
-    refuseUnfit(progress.ledger.refused, i + 1, answers ?? '')
+    const unfit = progress.ledger.refused.find(({ arrived }) => arrived === i)
+    if (unfit === undefined) continue
+    const problem = `round ${i + 1}: ${unfit.problems.map(({ message }) => message).join(' ')}`
+    throw faults.file_unusable({ file: answers ?? '', problem })
   }
   return { input, ports, coordination: coordinationOf(progress, ports), times }
-}
-
-function refuseUnfit(refused: readonly Refused[], round: number, file: string) {
-  const problems = refused.find(({ arrived }) => arrived === round - 1)?.problems
-  if (problems === undefined) return
-  const problem = `round ${round}: ${problems.map(({ message }) => message).join(' ')}`
-  throw faults.file_unusable({ file, problem })
 }
 
 function scopeOf(intent: Json): [project_id: string, repo_root: string] {

@@ -1,5 +1,5 @@
 import type { Call } from '../../command.ts'
-import { type Options, whereOptions } from '../../options.ts'
+import { clientOptions, jsonOption, type Options, type whereOptions } from '../../options.ts'
 
 const inputOptions = {
   policy: {
@@ -11,8 +11,6 @@ const inputOptions = {
   memory: { type: 'string', summary: 'a memory pack; else an empty one' },
   answers: { type: 'string', summary: 'answers, round by round: answer packs, or maps from question to answer' },
 } as const satisfies Options
-
-const json = { json: { type: 'boolean', summary: 'print one JSON object' } } as const satisfies Options
 
 const out = {
   out: { type: 'string', short: 'o', summary: 'write what is frozen to this folder' },
@@ -35,31 +33,28 @@ export const makeOptions = {
   ...out,
   ...key,
   timeout: { type: 'string', summary: 'seconds after which the defaults stand for answers; else it waits for ever' },
-  ...whereOptions,
-  ...json,
+  ...clientOptions,
 } as const satisfies Options
 
 /** Options of `plan answer`. */
 export const answerOptions = {
   as: { type: 'string', summary: 'the name that is recorded with the answers' },
   ...out,
-  ...whereOptions,
-  ...json,
+  ...clientOptions,
 } as const satisfies Options
 
 /** Options of `plan show`. */
 export const showOptions = {
   moves: { type: 'boolean', summary: 'every move with its time, how long it took, and the guards' },
   ...out,
-  ...whereOptions,
-  ...json,
+  ...clientOptions,
 } as const satisfies Options
 
 /** Options of `plan verify`. */
-export const verifyOptions = { ...key, ...json } as const satisfies Options
+export const verifyOptions = { ...key, ...jsonOption } as const satisfies Options
 
 /** Options of `plan explain`. */
-export const explainOptions = { ...inputOptions, ...whereOptions, ...json } as const satisfies Options
+export const explainOptions = { ...inputOptions, ...clientOptions } as const satisfies Options
 
 type Reading<O extends Options> = Pick<Call<O>, 'words' | 'values' | 'io' | 'refuse'>
 

@@ -35,11 +35,7 @@ export async function withPlans<T>(
   const judged = policy === undefined ? undefined : await host.planning.readDocument(policy)
   const asked: PlanAsked = withoutUndefined({ creates, registry, policy: judged, signingKey })
   const client = await host.openPlans(whereOf(values), asked)
-  try {
-    return await work(client)
-  } finally {
-    await client.close()
-  }
+  return work(client).finally(client.close)
 }
 
 /** Reports one plan, or lists all. */
