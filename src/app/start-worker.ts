@@ -32,7 +32,7 @@ export async function startWorking(config: Config, io: WorkingIo, { secrets, usu
   try {
     const runelog = announcing(store.runelog, io)
     const sw = await createStatewright({ ...config, warn, log, store: { ...store, runelog } })
-    const stopHearing = hearStrays(warn, store.redactor)
+    const stopReporting = reportStrays(warn, store.redactor)
     const working: Working = {
       agents: Object.keys(config.agents),
       max_concurrent_runs: maxConcurrentRuns,
@@ -41,7 +41,7 @@ export async function startWorking(config: Config, io: WorkingIo, { secrets, usu
       async stop() {
         await sw.close()
         await closeStore(store)
-        stopHearing()
+        stopReporting()
       },
     }
     return { sw, store, warn, working }
@@ -52,7 +52,7 @@ export async function startWorking(config: Config, io: WorkingIo, { secrets, usu
 }
 
 /** Warns of rejected promises that a tool left behind, instead of ending the process. Returns the way to stop. */
-function hearStrays(warn: Warn, redactor: Redactor): () => void {
+function reportStrays(warn: Warn, redactor: Redactor): () => void {
   const report = cleaning({}, redactor).cleanWarn(warn)
   return watchStrayRejections((reason) =>
     report('a promise was rejected that no code waits for; perhaps a tool left it behind', {

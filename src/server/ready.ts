@@ -8,7 +8,7 @@ const answer_ms = 1_000
 export function createReadiness(runelog: Pick<Runelog, 'head'>, timers: Timers) {
   let looking: Promise<boolean> | undefined
 
-  /** Any answer will do: a store that was lost throws. `failed` hears why, perhaps after the deadline. */
+  /** Any answer will do: a store that was lost throws. `failed` gets the reason, perhaps after the deadline. */
   function look(failed: (error: unknown) => void): Promise<boolean> {
     looking ??= runelog
       .head('ses_0')

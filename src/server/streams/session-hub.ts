@@ -10,7 +10,7 @@ import { deltaFrame, heartbeat, runeFrames, type View } from './frames.ts'
 /** Everyone who reads the stream of one session in this process. */
 export type SessionHub = ReturnType<typeof createSessionHub>
 
-interface Viewer extends Reader {
+interface SessionReader extends Reader {
   readonly view: View
   /** The last rune whose events were sent, or that had none for this reader. */
   cursor: number
@@ -43,7 +43,7 @@ export function createSessionHub(
   { head, failed, empty }: { head: number; failed: (error: unknown) => void; empty: () => void },
 ) {
   const contracts = createContracts(runelog, session_id)
-  const { add, readers, live, beat, cut: cutAll } = createAudience<Viewer>(empty)
+  const { add, readers, live, beat, cut: cutAll } = createAudience<SessionReader>(empty)
   /** Pages that some reader still waits for, by view and place. One that is being made is awaited by all. */
   const pages = new Map<string, { readonly bytes: WeakRef<Buffer>; readonly to: number }>()
   const making = new Map<string, Promise<Page>>()
@@ -154,7 +154,7 @@ export function createSessionHub(
   }
 
   /** Brings a reader to where the hub is. */
-  async function bring(reader: Viewer) {
+  async function bring(reader: SessionReader) {
     try {
       await catchUp(reader)
     } catch (error) {
@@ -164,7 +164,7 @@ export function createSessionHub(
   }
 
   /** A past may be long: it goes out page by page, each when the last one was taken, and others get their turn. */
-  async function catchUp(reader: Viewer) {
+  async function catchUp(reader: SessionReader) {
     const { connection, view } = reader
     while (!connection.isOver()) {
       if (reader.cursor === at) {
