@@ -93,22 +93,22 @@ export async function followGoal(
     unsubscribe()
     leave.abort()
   }
-  if (last.ended_at === null && last.held_up_by !== null && !(patient && isInterrupted)) {
+  if (last.ended_at !== null) {
+    next(...questions(last).map(verbFor), `goal show ${goal_id}`)
+    return last.state === 'goal_met' ? exits.ok : exits.failed
+  }
+  if (last.held_up_by !== null && !(patient && isInterrupted)) {
     next(`goal show ${goal_id}`, await bringsBack(client, session_id))
     return exits.waiting
   }
-  if (last.ended_at === null && questions(last).length > 0) {
+  if (questions(last).length > 0) {
     next(...answers(last), `goal watch ${goal_id} --work`)
     return exits.waiting
   }
-  if (last.ended_at === null && isInterrupted) return exits.interrupted
-  if (last.ended_at === null) {
-    io.err(sayIdle(last.state.replace('_', ' ')))
-    next(`goal watch ${goal_id} --work`)
-    return exits.unreachable
-  }
-  next(...questions(last).map(verbFor), `goal show ${goal_id}`)
-  return last.state === 'goal_met' ? exits.ok : exits.failed
+  if (isInterrupted) return exits.interrupted
+  io.err(sayIdle(last.state.replace('_', ' ')))
+  next(`goal watch ${goal_id} --work`)
+  return exits.unreachable
 }
 
 function questions({ waits_for }: GoalReport) {

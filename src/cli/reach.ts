@@ -49,14 +49,9 @@ export async function hereOrThere<T>(call: Placed, { use, here, there }: Ways<T>
   try {
     return await withStore(call, use, here)
   } catch (error) {
-    if (!isHeld(error)) throw error
+    if (!isFault(error, 'store_locked') || error.details.address == null) throw error
     return withClient(call, 'look', there)
   }
-}
-
-/** Whether a server that can be asked holds the store. */
-export function isHeld(error: unknown): boolean {
-  return isFault(error, 'store_locked') && error.details.address != null
 }
 
 /** The session whose id is or begins with this text; if there is none, the text itself. */

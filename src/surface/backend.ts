@@ -8,7 +8,8 @@ import type { AgentCard } from '../wire/run.ts'
 import type { Commands } from './library.ts'
 import { createSessionViews, type SessionViews } from './session-views.ts'
 
-type SurfacePlans = Omit<Plans, 'resumeAll' | 'idle' | 'stop'>
+/** What can be asked of plans. */
+export type SurfacePlans = Omit<Plans, 'resumeAll' | 'idle' | 'stop'>
 
 /** What operations work with: in the server, or in a command that opens the store itself. */
 export interface Backend {

@@ -15,7 +15,7 @@ import { type Call, command } from '../command.ts'
 import { exits } from '../exits.ts'
 import { jsonOption, type Options, storeOption } from '../options.ts'
 import { busy } from '../print.ts'
-import { isHeld, sessionIds, sessionNamed, withStore } from '../reach.ts'
+import { hereOrThere, sessionIds, sessionNamed, withStore } from '../reach.ts'
 import { strayLine } from '../render/story.ts'
 import { safeJson } from '../render/text.ts'
 
@@ -48,18 +48,12 @@ export const verifyCommand = command({
       return report(call, [await verifyBundle(call, bundle, keys)])
     }
     const marks = await readMarks(call, keys)
-    const through = () => call.withClient('look', (client) => verifyThere(client, given))
-    if (server !== undefined) {
-      if (marks.size > 0) throw refuse('Checkpoints are compared where the store is, or with a bundle.')
-      return report(call, await through())
-    }
-    try {
-      return await withStore(call, 'look', (opened) => verifyHere(call, opened, marks, keys))
-    } catch (error) {
-      // A server that holds the store verifies it, but cannot compare checkpoints that were kept elsewhere.
-      if (!isHeld(error) || marks.size > 0) throw error
-      return report(call, await through())
-    }
+    const here = (opened: ExistingStore) => verifyHere(call, opened, marks, keys)
+    const there = async (client: Client) => report(call, await verifyThere(client, given))
+    if (marks.size === 0) return hereOrThere(call, { use: 'look', here, there })
+    // A server cannot compare checkpoints that were kept elsewhere.
+    if (server !== undefined) throw refuse('Checkpoints are compared where the store is, or with a bundle.')
+    return withStore(call, 'look', here)
   },
 })
 

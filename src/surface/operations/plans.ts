@@ -20,7 +20,7 @@ import {
   planShape,
   planState,
 } from '../../wire/plan.ts'
-import type { Backend } from '../backend.ts'
+import type { Backend, SurfacePlans } from '../backend.ts'
 import { cursorAt, defineOperation, readCursor, repliedBy, requestKey, withoutUndefined } from '../operation.ts'
 
 /** Lists plans. */
@@ -47,8 +47,7 @@ export const getPlan = defineOperation({
   route: 'GET /api/plans/{coordination_id}',
   summary: 'Where a plan stands: every move with its guards, what it waits for, why there is none.',
   returns: planShape,
-  run: async (backend, { params: { coordination_id } }) =>
-    planCard(await (await backend.plans()).show(coordination_id)),
+  run: onPlan(async (plans, coordination_id) => planCard(await plans.show(coordination_id))),
 })
 
 /** Reads the graph of a plan. */
@@ -72,13 +71,13 @@ export const getPlanRules = defineOperation({
   route: 'GET /api/plans/{coordination_id}/rules',
   summary: 'The verdict on every command, each rule that spoke and why, and the risk that follows.',
   returns: planRulesShape,
-  async run(backend, { params: { coordination_id } }) {
-    const documents = await (await backend.plans()).documents(coordination_id)
+  run: onPlan(async (plans, coordination_id) => {
+    const documents = await plans.documents(coordination_id)
     return {
       rounds: numbered(documents, 'rule_decisions') as RuleDecisions[],
       risk: numbered(documents, 'risk_assessment') as RiskAssessment[],
     }
-  },
+  }),
 })
 
 /** Reads the questions of a plan. */
@@ -87,8 +86,7 @@ export const getPlanQuestions = defineOperation({
   route: 'GET /api/plans/{coordination_id}/questions',
   summary: 'What a plan asks now, and what it asked and was answered before.',
   returns: planQuestionsShape,
-  async run(backend, { params: { coordination_id } }): Promise<PlanQuestionsCard> {
-    const plans = await backend.plans()
+  run: onPlan(async (plans, coordination_id): Promise<PlanQuestionsCard> => {
     const { waits_for } = await plans.show(coordination_id)
     const documents = await plans.documents(coordination_id)
     const answers = numbered(documents, 'answer_pack') as AnswerPack[]
@@ -97,7 +95,7 @@ export const getPlanQuestions = defineOperation({
       answer_pack: answers.find(({ question_pack_id }) => question_pack_id === question_pack.pack_id) ?? null,
     }))
     return { waits_for, rounds }
-  },
+  }),
 })
 
 /** Reads the review pack of a plan. */
@@ -106,8 +104,7 @@ export const getPlanReviewPack = defineOperation({
   route: 'GET /api/plans/{coordination_id}/review-pack',
   summary: 'A plan written up for those who review it: impact, risk, gates, and how to undo it.',
   returns: reviewPack,
-  run: async (backend, { params }) =>
-    (await documentOf(backend, params.coordination_id, 'review_pack', 'review pack of')) as ReviewPack,
+  run: onPlan((plans, id) => documentOf<ReviewPack>(plans, id, 'review_pack', 'review pack of')),
 })
 
 /** Reads the replay record of a plan. */
@@ -116,8 +113,7 @@ export const getPlanTape = defineOperation({
   route: 'GET /api/plans/{coordination_id}/tape',
   summary: 'The replay record: each state, the guards that let it be left, every evaluation, what came out.',
   returns: runTape,
-  run: async (backend, { params }) =>
-    (await documentOf(backend, params.coordination_id, 'run_tape', 'tape of')) as RunTape,
+  run: onPlan((plans, id) => documentOf<RunTape>(plans, id, 'run_tape', 'tape of')),
 })
 
 /** Reads the frozen files of a plan. */
@@ -126,10 +122,10 @@ export const getPlanOutputs = defineOperation({
   route: 'GET /api/plans/{coordination_id}/outputs',
   summary: 'The frozen files of a plan, each by its checksum; none before it has ended.',
   returns: planFilesShape,
-  async run(backend, { params: { coordination_id } }) {
-    const { files } = await (await backend.plans()).show(coordination_id)
+  run: onPlan(async (plans, coordination_id) => {
+    const { files } = await plans.show(coordination_id)
     return { files: files.map(({ name, ref }) => ({ name, ref, sha256: ref.replace(/^blob_/, '') })) }
-  },
+  }),
 })
 
 /** Verifies the files of a plan. */
@@ -138,16 +134,22 @@ export const verifyPlan = defineOperation({
   route: 'GET /api/plans/{coordination_id}/verify',
   summary: 'Prove that no byte of what a plan left behind was changed.',
   returns: planProofShape,
-  async run(backend, { params: { coordination_id } }) {
-    const problems = await (await backend.plans()).verify(coordination_id)
+  run: onPlan(async (plans, coordination_id) => {
+    const problems = await plans.verify(coordination_id)
     return { is_sound: problems.length === 0, problems }
-  },
+  }),
 })
 
-async function documentOf(backend: Backend, id: string, name: string, what: string): Promise<unknown> {
-  const { [name]: found } = await (await backend.plans()).documents(id)
+/** Answers about the plan that the path names. */
+function onPlan<R>(answer: (plans: SurfacePlans, coordination_id: string) => Promise<R>) {
+  return async (backend: Backend, { params }: { readonly params: { readonly coordination_id: string } }) =>
+    answer(await backend.plans(), params.coordination_id)
+}
+
+async function documentOf<T>(plans: SurfacePlans, id: string, name: string, what: string): Promise<T> {
+  const { [name]: found } = await plans.documents(id)
   if (found === undefined) throw faults.not_found({ what, id })
-  return found
+  return found as T
 }
 
 /** What each round made, in order. */
@@ -226,5 +228,5 @@ export const answerPlan = defineOperation({
     const given = asOptions({ answer_pack, choices, replied_by, idempotency_key })
     return planCard(await plans.answer(coordination_id, given))
   },
-  repeat: async (backend, { params }) => planCard(await (await backend.plans()).show(params.coordination_id)),
+  repeat: onPlan(async (plans, coordination_id) => planCard(await plans.show(coordination_id))),
 })

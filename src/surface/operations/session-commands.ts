@@ -6,6 +6,7 @@ import { asOptions, asRecord } from '../../runtime/options.ts'
 import { count, id } from '../../wire/common.ts'
 import { sessionState } from '../../wire/session.ts'
 import type { Backend } from '../backend.ts'
+import type { Sessions } from '../library.ts'
 import { defineOperation, reason, requestKey } from '../operation.ts'
 
 const why = z.strictObject({ reason })
@@ -51,10 +52,8 @@ export const pauseSession = defineOperation({
   route: 'POST /api/sessions/{session_id}/pause',
   summary: 'Let no new turn begin. What is under way comes to its end; replies are still taken.',
   body: why,
-  async run(backend, { params: { session_id }, body }) {
-    await (await backend.commands()).sessions.pause(session_id, body.reason)
-    return standing(backend, session_id)
-  },
+  run: (backend, { params: { session_id }, body }) =>
+    move(backend, session_id, (sessions) => sessions.pause(session_id, body.reason)),
   repeat: async (_backend, { params: { session_id } }) => ({ session_id, state: 'paused' }),
 })
 
@@ -77,14 +76,11 @@ export const resumeSession = defineOperation({
       error:
         'Give budget or reset, not both: a budget for a session that its budget suspended, reset for one that its errors suspended.',
     }),
-  async run(backend, { params: { session_id }, body }) {
-    const commands = await backend.commands()
-    const { budget, reset, reason } = body
-    if (budget !== undefined) await commands.sessions.replenish(session_id, asOptions(budget), reason)
-    else if (reset === true) await commands.sessions.reset(session_id, reason)
-    else await commands.sessions.resume(session_id, reason)
-    return standing(backend, session_id)
-  },
+  run: (backend, { params: { session_id }, body: { budget, reset, reason } }) =>
+    move(backend, session_id, (sessions) => {
+      if (budget !== undefined) return sessions.replenish(session_id, asOptions(budget), reason)
+      return reset === true ? sessions.reset(session_id, reason) : sessions.resume(session_id, reason)
+    }),
   repeat: async (_backend, { params: { session_id } }) => ({ session_id, state: 'active' }),
 })
 
@@ -95,10 +91,8 @@ export const closeSession = defineOperation({
   route: 'POST /api/sessions/{session_id}/close',
   summary: 'Cancel what is open, terminate the agents and seal the log.',
   body: why,
-  async run(backend, { params: { session_id }, body }) {
-    await (await backend.commands()).sessions.close(session_id, body.reason)
-    return standing(backend, session_id)
-  },
+  run: (backend, { params: { session_id }, body }) =>
+    move(backend, session_id, (sessions) => sessions.close(session_id, body.reason)),
   async repeat(backend, { params: { session_id }, body }) {
     const { state } = await standing(backend, session_id)
     if (state === 'closing') await (await backend.commands()).sessions.close(session_id, body.reason)
@@ -112,12 +106,14 @@ export const archiveSession = defineOperation({
   name: 'archive_session',
   route: 'POST /api/sessions/{session_id}/archive',
   summary: 'Move the log of a closed session to cold storage, where it stays readable.',
-  async run(backend, { params: { session_id } }) {
-    await (await backend.commands()).sessions.archive(session_id)
-    return standing(backend, session_id)
-  },
+  run: (backend, { params: { session_id } }) => move(backend, session_id, (sessions) => sessions.archive(session_id)),
   repeat: async (_backend, { params: { session_id } }) => ({ session_id, state: 'archived' }),
 })
+
+async function move(backend: Backend, session_id: string, act: (sessions: Sessions) => Promise<void>) {
+  await act((await backend.commands()).sessions)
+  return standing(backend, session_id)
+}
 
 async function standing({ runelog }: Backend, session_id: string) {
   const row = (await runelog.row(sessions, session_id))?.value
