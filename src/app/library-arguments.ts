@@ -241,15 +241,24 @@ function checkingHandle<H extends RunHandle>(run: H): H {
   return { ...checking('run.', run, handle), events: checkingItems('run.events', events, run.events) }
 }
 
-/** What does not fit is refused when the first item is asked for. */
+/**
+ * What does not fit is refused when the first item is asked for. There is no generator in between: with one, a rune would
+ * arrive after text that followed it and is not recorded yet.
+ */
 function checkingItems<A extends unknown[], T>(
   operation: string,
   shape: Arguments,
   items: (...args: A) => AsyncIterable<T>,
 ): (...args: A) => AsyncIterable<T> {
-  return async function* (...args) {
-    yield* items(...(readArguments(operation, shape, args) as A))
-  }
+  return (...args) => ({
+    [Symbol.asyncIterator]() {
+      try {
+        return items(...(readArguments(operation, shape, args) as A))[Symbol.asyncIterator]()
+      } catch (error) {
+        return { next: () => Promise.reject(error) }
+      }
+    },
+  })
 }
 
 function checking<T extends object>(of: string, target: T, shapes: Shapes<T>): T {
