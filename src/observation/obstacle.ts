@@ -1,3 +1,4 @@
+import type { State } from '../kernel/machine.ts'
 import { type SessionState as StateOfSession, sessionMachine } from '../machines/session.ts'
 import type { Obstacle } from '../wire/run.ts'
 import type { RunView, SessionState } from './session-state.ts'
@@ -28,13 +29,13 @@ export function obstacleInSession(state: SessionState): Obstacle | null {
 }
 
 function bySession({ session_id, suspension }: SessionState, state: string): Obstacle {
-  const meaning = sessionMachine.states[state as StateOfSession]?.meaning ?? ''
+  const { meaning = '', resumable }: Partial<State> = sessionMachine.states[state as StateOfSession] ?? {}
   const why = state === 'suspended' && suspension !== null ? suspension.reason : meaning
   return {
     what: 'session',
     id: session_id,
     state,
-    needs_person: state === 'paused' || state === 'suspended',
+    needs_person: resumable === true,
     says: `Its session ${session_id} is ${state}: ${why}`,
   }
 }

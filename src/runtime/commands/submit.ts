@@ -2,6 +2,10 @@ import { accepted, faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { hashedId } from '../../kernel/digest.ts'
 import { asJson, canonicalJson, type Json } from '../../kernel/json.ts'
+import { isTerminal, type StateOf } from '../../kernel/machine.ts'
+import { suppose } from '../../kernel/transition.ts'
+import { agentMachine } from '../../machines/agent.ts'
+import { sessionMachine } from '../../machines/session.ts'
 import { newSessionState } from '../../observation/fold-session.ts'
 import type { AllowedTool } from '../../observation/goal-state.ts'
 import type { Budget, SessionState } from '../../observation/session-state.ts'
@@ -143,7 +147,9 @@ function recordedOf(given: Given) {
 /** Refuses work for a session that has ended. */
 export function refuseOver({ session_id, subjects }: SessionState) {
   const state = subjects.get(session_id)?.state ?? 'unknown'
-  if (!['created', 'active', 'paused', 'suspended'].includes(state)) throw faults.session_over({ session_id, state })
+  // A session that can still be closed is not over.
+  if (!suppose(sessionMachine, state as StateOf<typeof sessionMachine>, 'close_requested').allowed)
+    throw faults.session_over({ session_id, state })
 }
 
 /** Refuses a run that would stay queued until a person acts. */
@@ -223,7 +229,9 @@ function agentFor(state: SessionState, { agent: name, agent_id: named }: RecordO
   return undefined
 }
 
-const takesWork = (agent: string | undefined) => agent === 'idle' || agent === 'running_turn'
+/** It is set up, and not over. */
+const takesWork = (agent: string | undefined) =>
+  agent !== undefined && agent !== agentMachine.initial && !isTerminal(agentMachine, agent)
 
 /** Refuses work for an agent that has ended or is not set up. */
 export function refuseEnded({ subjects }: SessionState, agent_id: string) {
