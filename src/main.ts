@@ -39,9 +39,9 @@ function placesIn(args: readonly string[]): Arguments {
 
 function io(): Omit<Io, 'command'> {
   return {
-    out: (text) => process.stdout.write(`${text}\n`),
-    err: (text) => process.stderr.write(`${text}\n`),
-    write: (text) => process.stdout.write(text),
+    out: (text) => void process.stdout.write(`${text}\n`),
+    err: (text) => void process.stderr.write(`${text}\n`),
+    write: (text) => void process.stdout.write(text),
     terminal: openTerminal(),
     // Started by npm, the command is not on the user's path.
     program: process.env.npm_command === undefined ? 'statewright' : 'npx statewright',

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { faults } from '../faults/catalogue.ts'
 import { mostProblems, type Problem } from '../kernel/json.ts'
-import type { Listener, RunelogReader } from '../runelog/port.ts'
+import { allModels } from '../runelog/models.ts'
+import type { Listener, ReadModel, RunelogReader } from '../runelog/port.ts'
 import { wordsOf } from '../runelog/words.ts'
 import { asOptions, budgetOptions } from '../runtime/options.ts'
 import type { RunHandle } from '../runtime/run-handle.ts'
@@ -13,6 +14,7 @@ import { planState } from '../wire/plan.ts'
 import { submissionBody } from '../wire/run.ts'
 import { runStatus, sessionState } from '../wire/session.ts'
 import type { Statewright } from './library.ts'
+import { models } from './open-store.ts'
 import type { Warn } from './warnings.ts'
 
 /** The arguments of a function, in order, by the names that a refusal calls them. */
@@ -171,6 +173,8 @@ const shapes = {
 } satisfies { readonly [G in keyof Statewright]?: Shapes<Statewright[G]> }
 
 const from = z.int().min(0)
+const readModels = new Set(allModels(models).map(({ name }) => name))
+const model = z.custom<ReadModel>((given) => readModels.has(Object(given).name), 'It is no read model of the store.')
 const runelog = {
   read: {
     ...session,
@@ -190,6 +194,20 @@ const runelog = {
       limit: from,
     }),
   },
+  row: { model, key: prose },
+  rows: {
+    model,
+    query: closedObject({
+      tag: prose.optional(),
+      prefix: prose.optional(),
+      after: closedObject({ sort: z.number().nullable(), key: prose }).optional(),
+      limit: from.optional(),
+      backward: z.boolean().optional(),
+      by_key: z.boolean().optional(),
+    }).optional(),
+  },
+  tags: { model },
+  count: { model, tag: prose, limit: from },
 } satisfies Shapes<RunelogReader>
 const follow = { ...session, after: from, signal: z.instanceof(AbortSignal) }
 const records = { ...session, after: from.optional() }
@@ -222,11 +240,7 @@ export function checkingArguments(sw: Statewright, warn: Warn): Statewright {
     plans: checking('plans.', sw.plans, shapes.plans),
     // The reading methods alone: the store itself writes.
     runelog: {
-      ...checking('runelog.', { read, head, sessionIds, search }, runelog),
-      row,
-      rows,
-      tags,
-      count,
+      ...checking('runelog.', { read, head, sessionIds, search, row, rows, tags, count }, runelog),
       follow: checkingItems('runelog.follow', follow, sw.runelog.follow),
       records: checkingItems('runelog.records', records, sw.runelog.records),
       watch(given) {

@@ -41,5 +41,12 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
       problem: 'it is no PostgreSQL store. Use postgres://HOST/DATABASE.',
     })
   const store = await openStore(url, options)
-  return { ...store, close: () => closeStore(store) }
+  let closed: Promise<void> | undefined
+  return {
+    ...store,
+    close() {
+      closed ??= closeStore(store)
+      return closed
+    },
+  }
 }

@@ -1,9 +1,12 @@
 import { type Finding, type Machine, predicatesOf } from '../kernel/machine.ts'
 import { settled } from '../kernel/transition.ts'
 import { machineNamed } from '../machines/all.ts'
-import { carriedEdges, type Rune, type StoredRecord, toRune } from '../runes/rune.ts'
+import { carriedEdges, concernNames, type Rune, type StoredRecord, toRune } from '../runes/rune.ts'
 import { foldSession, newSessionState } from './fold-session.ts'
 import { recordedFacts, type Situation } from './guard-facts.ts'
+
+/** Where a rune says what it is about. An agent is not in it: it may have a part in everything. */
+const subjectNames = ['subject_id', ...concernNames.filter((name) => name !== 'agent_id')] as const
 
 /**
  * Reads the guards of a session again, each over the record before its move, and says what differs. It takes the
@@ -11,6 +14,8 @@ import { recordedFacts, type Situation } from './guard-facts.ts'
  */
 export function readGuardsAgain(session_id: string): (record: StoredRecord) => string | undefined {
   const state = newSessionState(session_id)
+  /** What the erased records are about. Guards may have read what was erased, so those of the same subjects are left out. */
+  const erased = new Set<string>()
 
   function problemOf(rune: Rune): string | undefined {
     const { guards = [], machine, subject_id = '', trigger, to = '' } = rune
@@ -37,7 +42,9 @@ export function readGuardsAgain(session_id: string): (record: StoredRecord) => s
   return (record) => {
     try {
       const rune = toRune(record, '')
-      const problem = problemOf(rune)
+      const ids = subjectNames.flatMap((name) => rune[name] ?? [])
+      if (rune.redacted) for (const id of ids) erased.add(id)
+      const problem = ids.some((id) => erased.has(id)) ? undefined : problemOf(rune)
       foldSession(state, rune)
       return problem
     } catch {

@@ -1,5 +1,5 @@
 import type { Machine, Reading } from '../kernel/machine.ts'
-import { guardProblem, type Move } from '../kernel/transition.ts'
+import { guardProblem } from '../kernel/transition.ts'
 import { machineNamed, machines } from '../machines/all.ts'
 
 /** What a rune says of the move that it records. */
@@ -21,26 +21,21 @@ interface Declared {
   readonly from: string | null
   readonly trigger: string | null
   readonly to: string
-  readonly isGuarded: boolean
+  readonly guards: readonly string[]
 }
 
-/** The guards of all edges that each kind of rune takes, its own and those that it carries. */
-const guardsByKind = new Map<string, Set<string>>()
-function guardsOn(kind: string): Set<string> {
-  const known = guardsByKind.get(kind) ?? new Set()
-  guardsByKind.set(kind, known)
-  return known
-}
+/** The guards of the edges on which each kind of rune carries other subjects along. */
+const carriedGuards = new Map<string, readonly string[]>()
 
 /** The moves that each kind of rune records: a rune of such a kind records one of them. */
 const movesOf = new Map<string, Declared[]>()
 const declare = (kind: string, move: Declared) => movesOf.set(kind, [...(movesOf.get(kind) ?? []), move])
 for (const { name: machine, initial, opens, transitions } of machines as readonly Machine[]) {
-  if (opens !== null) declare(opens, { machine, from: null, trigger: null, to: initial, isGuarded: false })
+  if (opens !== null) declare(opens, { machine, from: null, trigger: null, to: initial, guards: [] })
   for (const { from, on, to, rune, carried, when = [] } of transitions) {
     if (rune === null) continue
-    if (!carried) declare(rune, { machine, from, trigger: on, to, isGuarded: when.length > 0 })
-    for (const guard of when) guardsOn(rune).add(guard)
+    if (carried) carriedGuards.set(rune, [...(carriedGuards.get(rune) ?? []), ...when])
+    else declare(rune, { machine, from, trigger: on, to, guards: when })
   }
 }
 
@@ -53,7 +48,7 @@ export function moveProblem(draft: Recording): string | undefined {
   const isMove = machine !== undefined || subject_id !== undefined || from !== undefined
   if (!isMove && to === undefined && trigger === undefined) {
     const [declared] = movesOf.get(kind) ?? []
-    if (declared === undefined || alsoAlone.has(kind)) return readingProblem(draft, '', undefined)
+    if (declared === undefined || alsoAlone.has(kind)) return readingProblem(draft, undefined)
     return `It records a move of a ${declared.machine}, so it needs machine, subject_id, from, to and trigger.`
   }
   if (
@@ -66,9 +61,7 @@ export function moveProblem(draft: Recording): string | undefined {
     return 'A move has machine, subject_id, from, to and trigger, or none of them.'
   for (const move of movesOf.get(kind) ?? [])
     if (move.from === from && move.trigger === trigger && move.to === to && move.machine === machine)
-      return !move.isGuarded && draft.guards === undefined
-        ? undefined
-        : readingProblem(draft, machine, from === null || trigger === null ? undefined : { from, to, trigger })
+      return move.guards.length === 0 && draft.guards === undefined ? undefined : readingProblem(draft, move)
   return `No machine "${machine}" declares ${from ?? 'nothing'} → ${to} on ${trigger ?? 'opening'} with this kind of rune.`
 }
 
@@ -82,15 +75,16 @@ function isReading(value: unknown): value is Reading {
 }
 
 /** Readings belong to a move whose edge, or an edge that it carries, has guards. A false one is never recorded. */
-function readingProblem({ guards, kind }: Recording, machine: string, move: Move | undefined): string | undefined {
+function readingProblem({ guards, kind }: Recording, move: Declared | undefined): string | undefined {
   if (guards !== undefined && (!Array.isArray(guards) || guards.length === 0 || !guards.every(isReading)))
     return `Readings are a list of guard, holds and because, each with at most ${longestReason} plain characters.`
-  if (guards !== undefined && move === undefined) return 'Only a move has readings of guards.'
+  const { machine = '', from = null, to = '', trigger = null, guards: own = [] } = move ?? {}
+  if (guards !== undefined && (from === null || trigger === null)) return 'Only a move has readings of guards.'
   const declared = machineNamed(machine)
-  const found = move && declared && guardProblem(declared, { ...move, guards })
-  if (found !== undefined) return found.endsWith('.') ? found : `${found}.`
-  const known = guardsOn(kind)
+  const found = declared && from !== null && trigger !== null && guardProblem(declared, { from, to, trigger, guards })
+  if (found) return found.endsWith('.') ? found : `${found}.`
+  const known = [...own, ...(carriedGuards.get(kind) ?? [])]
   const isTwice = ({ guard }: Reading, i: number) => guards?.findIndex((other) => other.guard === guard) !== i
-  const strange = guards?.find((reading, i) => !reading.holds || !known.has(reading.guard) || isTwice(reading, i))
+  const strange = guards?.find((reading, i) => !reading.holds || !known.includes(reading.guard) || isTwice(reading, i))
   return strange === undefined ? undefined : `It has no guard ${strange.guard} that holds, or reads it twice.`
 }

@@ -30,8 +30,8 @@ const hostile: Readonly<Record<string, unknown>> = {
   'a proxy that throws': new Proxy({}, { get: planted, ownKeys: planted }),
 }
 
-/** Ask for nothing that a value can be wrong for, end the Statewright, or are given a read model. */
-const others = ['agents.list', 'idle', 'close', ...['row', 'rows', 'tags', 'count'].map((name) => `runelog.${name}`)]
+/** Ask for nothing that a value can be wrong for, or end the Statewright. */
+const others = ['agents.list', 'idle', 'close']
 const groups = ['runs', 'sessions', 'inbox', 'agents', 'executions', 'goals', 'plans', 'runelog'] as const
 
 async function opened() {

@@ -6,7 +6,7 @@ import { genesis, link, payloadDigest, type StoredRecord } from '../../src/runes
 import { createVerifier } from '../../src/runes/verify.ts'
 import { agent } from '../../src/runtime/define-agent.ts'
 import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
-import { chosen, form } from '../scenarios/props.ts'
+import { chosen, form, formWithDefault } from '../scenarios/props.ts'
 import { createWorld } from '../support/world.ts'
 
 const { sha256 } = hostPorts
@@ -93,4 +93,39 @@ test('audit: a payload of another shape than its kind is named, and nothing is t
   })
   for (const payload of ['7', '"x"', '[]', '{}'])
     expect(verified(sessionId, log.with(submitted, { ...record, payload }))?.event_id).toBeGreaterThan(submitted)
+})
+
+test('audit: whatever was erased, no honest log is called damaged', async () => {
+  // GIVEN two runs, of which one asked and was left without an answer until its deadline
+  const main = agent({ role: 'main', model: scriptedModel([form, say('Done.'), formWithDefault, say('As usual.')]) })
+  const world = await createWorld({ agents: { main }, settings: { replyTimeoutMs: 60_000 } })
+  onTestFinished(() => world.end())
+  const { sw, hand } = world
+  const run = await sw.runs.start({ agent: 'main', input: 'Go.' })
+  const { sessionId } = run
+  await sw.idle()
+  const [question] = await sw.inbox.list()
+  await sw.inbox.answer(question?.interaction_id ?? '', chosen)
+  await run.result()
+  const silent = { agent: 'main', input: 'Go on.', sessionId, interactiveRequireUserReply: false }
+  const left = await sw.runs.start(silent)
+  await sw.idle()
+  await hand.advance(60_000)
+  expect(await left.result()).toMatchObject({ status: 'succeeded' })
+  const runes = await world.runes(sessionId)
+  expect(runes.some(({ kind }) => kind === 'interaction.expired')).toBe(true)
+
+  // WHEN one event after the other is erased, THEN the log verifies each time
+  let erased = 0
+  for (const { event_id } of runes) {
+    await sw.sessions.redact(sessionId, event_id, 'asked for').then(
+      () => (erased += 1),
+      () => {},
+    )
+    const log = await Array.fromAsync(sw.runelog.records(sessionId))
+    const ports = { sha256, check: () => true, trusted: undefined, readAgain: readGuardsAgain }
+    const { take } = createVerifier(sessionId, ports)
+    expect(log.map(take).find((bad) => bad !== undefined)).toBeUndefined()
+  }
+  expect(erased).toBeGreaterThan(20)
 })

@@ -212,6 +212,13 @@ describe('guards', () => {
       })
   })
 
+  test('audit: a reading of a guard that only another edge of the same kind of rune has is found', () => {
+    const move = { machine: 'run', subject_id: 'run_1', from: 'running', to: 'succeeded', trigger: 'turn.succeeded' }
+    const reading = { because: 'The session is active.', guard: 'session_is_active', holds: true }
+    const found = verified(withMove([reading], { ...move, kind: 'run.moved' })).bad
+    expect(found).toMatchObject({ problem: expect.stringContaining('it has no guard session_is_active that holds') })
+  })
+
   test('audit: a move on another trigger, from another state, or of another machine is found', () => {
     for (const change of [{ trigger: 'foo' }, { from: 'streaming' }, { machine: 'run' }, { to: 'completed' }])
       expect(verified(withMove([held], change)).bad).toMatchObject({

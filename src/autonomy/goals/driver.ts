@@ -71,6 +71,8 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
 
   function complain(error: unknown) {
     isDirty = false
+    // The process closed the store; the next one goes on with the goal.
+    if (isFault(error, 'store_closed')) return leave()
     // A poisoned store concerns the whole process, which reports it.
     if (isFault(error, 'store_poisoned')) leave()
     else if (error instanceof Fault && error.kind === 'store') {

@@ -1,13 +1,12 @@
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 import { faults, fileRefused } from '../../faults/catalogue.ts'
 import { checkpointLine } from '../../runes/bundle.ts'
-import { type Checkpoint, signCheckpoint } from '../../runes/checkpoint.ts'
-import type { Client } from '../../surface/client.ts'
-import { signSession } from '../../surface/operations/runes.ts'
+import type { Checkpoint } from '../../runes/checkpoint.ts'
+import { signLog, signSession } from '../../surface/operations/runes.ts'
 import type { ExistingStore } from '../../surface/wiring.ts'
 import { command } from '../command.ts'
 import { exits } from '../exits.ts'
-import type { Host, Io } from '../host.ts'
+import type { Io } from '../host.ts'
 import { clientOptions, hereOrThereOptions, jsonOption } from '../options.ts'
 import { busy, next } from '../print.ts'
 import { hereOrThere, sessionIds, sessionNamed } from '../reach.ts'
@@ -28,8 +27,14 @@ export const checkpointCommand = command({
     const [given] = words
     const signed = await hereOrThere(call, {
       use: 'look',
-      here: (store) => signHere(io.host, store, given),
-      there: (client) => signThere(io, client, given),
+      async here(store) {
+        const ids = given === undefined ? await store.runelog.sessionIds() : [await sessionNamed(store, given)]
+        return signAll(io, ids, signHere(io, store))
+      },
+      async there(client) {
+        const sign: Signing = (session_id) => client.call(signSession, { params: { session_id }, body: {} })
+        return signAll(io, await sessionIds(client, given), sign)
+      },
     })
     const found = signed.filter((one) => one !== null)
     const lines = found.map(checkpointLine)
@@ -48,23 +53,18 @@ export const checkpointCommand = command({
   },
 })
 
-async function signHere(host: Host, store: ExistingStore, given: string | undefined): Promise<(Checkpoint | null)[]> {
-  const { runelog, signer } = store
-  const signed: (Checkpoint | null)[] = []
-  for (const id of given === undefined ? await runelog.sessionIds() : [await sessionNamed(store, given)]) {
-    const head = await runelog.head(id)
-    if (head === undefined) throw faults.not_found({ what: 'session', id })
-    const { event_id, hash } = head
-    signed.push(signCheckpoint({ session_id: id, event_id, hash, at: host.now() }, signer()))
-  }
-  return signed
+type Signing = (session_id: string) => Promise<Pick<Awaited<ReturnType<typeof signLog>>, 'checkpoint' | 'first_bad'>>
+
+function signHere({ host }: Io, { runelog, publicKey, signer }: ExistingStore): Signing {
+  const { sha256, checkSignature: check, now } = host
+  return (id) => signLog({ runelog, publicKey, signer, sha256, check, now }, id)
 }
 
-/** The server signs what it has verified; null stands for a log that did not verify. */
-async function signThere({ err }: Io, client: Client, given: string | undefined): Promise<(Checkpoint | null)[]> {
+/** What is sound is signed; null stands for a log that did not verify. */
+async function signAll({ err }: Io, ids: readonly string[], sign: Signing): Promise<(Checkpoint | null)[]> {
   const signed: (Checkpoint | null)[] = []
-  for (const session_id of await sessionIds(client, given)) {
-    const { checkpoint, first_bad } = await client.call(signSession, { params: { session_id }, body: {} })
+  for (const session_id of ids) {
+    const { checkpoint, first_bad } = await sign(session_id)
     if (first_bad !== null) err(`${session_id} event ${first_bad.event_id}: ${first_bad.problem}`)
     signed.push(checkpoint)
   }

@@ -136,7 +136,7 @@ async function verifyHere(call: VerifyCall, store: ExistingStore, marks: Marks, 
       })
       const { event_id: events, hash: head } = verifier.head()
       const about = { session_id, events, head, checkpoints: kept.length, public_key: null }
-      verdicts.push({ ...about, first_bad: first_bad ?? null, redactions: verifier.redactions(), format: 2 })
+      verdicts.push({ ...about, first_bad: first_bad ?? null, redactions: verifier.redactions(), format: 3 })
     }
   })
   // For one session the log is enough. For the whole store, the read models and files are checked too.
@@ -150,7 +150,7 @@ async function verifyThere(client: Client, given: string | undefined): Promise<r
   const verdicts: Verdict[] = []
   for (const session_id of await sessionIds(client, given)) {
     const { events, head, first_bad, redactions } = await client.call(auditSession, { params: { session_id } })
-    verdicts.push({ session_id, events, head, checkpoints: 0, public_key: null, first_bad, redactions, format: 2 })
+    verdicts.push({ session_id, events, head, checkpoints: 0, public_key: null, first_bad, redactions, format: 3 })
   }
   return verdicts
 }

@@ -166,18 +166,23 @@ export const signSession = defineOperation({
   scope: 'admin',
   summary: 'Verify the chain of a session, and sign where it ends with the key of the store.',
   returns: signedShape,
-  async run(backend, { params: { session_id } }) {
-    const found = await audit(backend, session_id)
-    const { is_sound, events: event_id, head: hash } = found
-    const statement = { session_id, event_id, hash, at: backend.now() }
-    return { ...found, checkpoint: is_sound ? signCheckpoint(statement, backend.signer()) : null }
-  },
+  run: (backend, { params: { session_id } }) => signLog(backend, session_id),
 })
+
+type Auditing = Pick<Backend, 'runelog' | 'sha256' | 'check' | 'publicKey'>
+
+/** Verifies a log, and signs where it ends if it is sound. */
+export async function signLog(backend: Auditing & Pick<Backend, 'signer' | 'now'>, session_id: string) {
+  const found = await audit(backend, session_id)
+  const { is_sound, events: event_id, head: hash } = found
+  const statement = { session_id, event_id, hash, at: backend.now() }
+  return { ...found, checkpoint: is_sound ? signCheckpoint(statement, backend.signer()) : null }
+}
 
 /** How much is verified before other requests get their turn: about a millisecond. */
 const slice = { records: 100, bytes: 256 * 1024 }
 
-async function audit({ runelog, sha256, check, publicKey }: Backend, session_id: string) {
+async function audit({ runelog, sha256, check, publicKey }: Auditing, session_id: string) {
   if ((await runelog.head(session_id)) === undefined) throw faults.not_found({ what: 'session', id: session_id })
   const own = publicKey()
   const verifier = createVerifier(session_id, {
