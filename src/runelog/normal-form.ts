@@ -44,7 +44,7 @@ export function streamSafe(text: string, normalize: (piece: string) => string): 
   return parts.join('')
 }
 
-/** Of one letter or a whole text. Decomposed (NFKD) and in lower case; a final sigma is as any other. */
+/** Of one letter or a whole text. Decomposed (NFKD) and in lower case; a final sigma becomes a plain one. */
 const normalForm = (text: string) =>
   text.normalize('NFKD').toUpperCase().toLowerCase().replaceAll('\u03c2', '\u03c3').normalize('NFKD')
 

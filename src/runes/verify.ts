@@ -48,7 +48,7 @@ export interface Verifier {
 export interface VerifierPorts {
   readonly sha256: Sha256
   readonly check: CheckSignature
-  /** The only keys whose signatures count. Undefined: any key does, and the reader looks at which. */
+  /** The only keys whose signatures count. Undefined: every key counts, and the reader looks at which. */
   readonly trusted: readonly string[] | undefined
   /** Without it, the newest. */
   readonly format?: LogFormat

@@ -7,7 +7,7 @@ import { guarded, readThrown } from './thrown.ts'
  * aborts the controller if it has to be. It is called on every read of `aborted`, `reason` and `throwIfAborted`, so it
  * must be cheap.
  *
- * It is a real `AbortSignal`: `fetch`, `AbortSignal.any` and event listeners take it as any other. Listeners are called
+ * It is a real `AbortSignal`: `fetch`, `AbortSignal.any` and event listeners accept it. Listeners are called
  * once `look` has aborted the controller, or when the timer has fired.
  */
 export function liveSignal(controller: AbortController, look: () => void): AbortSignal {

@@ -10,10 +10,11 @@ import {
   readFileSync,
   readlinkSync,
   realpathSync,
+  type Stats,
   statSync,
   writeSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { faults } from '../../faults/catalogue.ts'
 import { printableName } from '../../kernel/printable.ts'
@@ -85,14 +86,15 @@ export function watchFiles(files: readonly string[]): () => void {
 /** A file system tells times in steps of some milliseconds: two changes in one step look like one. */
 const stepMs = 100
 
-/** Tells whether a file of the folder may have been added, removed or renamed since the last call. */
-export function watchFolder(folder: string, now: () => number): () => boolean {
-  let seen: number | undefined
+/** Tells whether a file beside this one may have been added, removed or renamed since the last call. Links are followed. */
+export function watchFolder(file: string, now: () => number): () => boolean {
+  const folder = dirname(realpathSync(file))
+  let seen: Stats | undefined
   return () => {
-    const changed = statSync(folder, { throwIfNoEntry: false })?.mtimeMs
-    const isSame = changed !== undefined && changed === seen && now() - changed > stepMs
-    seen = changed
-    return !isSame
+    const before = seen
+    seen = statSync(folder, { throwIfNoEntry: false })
+    if (seen === undefined || seen.mtimeMs !== before?.mtimeMs || seen.ino !== before.ino) return true
+    return now() - seen.mtimeMs <= stepMs
   }
 }
 

@@ -1,4 +1,3 @@
-import { dirname } from 'node:path'
 import { accepted, faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { createBell, createTail, follow } from '../../runelog/follow.ts'
@@ -65,7 +64,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     checkDatabase()
     lock.check()
   }
-  const hasFolderChanged = watchFolder(dirname(path), Date.now)
+  const hasFolderChanged = watchFolder(path, Date.now)
   const group = createGroupCommit({
     commit(decide) {
       commit(() => {

@@ -88,7 +88,7 @@ export function one<T extends readonly unknown[]>(statement: StatementSync, ...v
   return statement.get(...values) as unknown as T | undefined
 }
 
-/** All rows, as `one` reads them. */
+/** All rows. The types do not know `setReturnArrays` here either. */
 export function every<T extends readonly unknown[]>(statement: StatementSync, ...values: Value[]): readonly T[] {
   return statement.all(...values) as unknown as readonly T[]
 }

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { keyFileOf } from '../../../src/app/store-key.ts'
@@ -84,4 +85,15 @@ test('F-106 keys: of several processes that sign first, all have the key that th
   const said = (await Promise.all(runs)).map(({ stdout }) => stdout)
   expect(new Set(said)).toEqual(new Set([readFileSync(join(folder, 'statewright.db.pub'), 'utf8')]))
   expect(readdirSync(folder).filter((name) => name.includes('.pub'))).toEqual(['statewright.db.pub'])
+})
+
+test('checkpoint: a damaged log is named and not signed', async () => {
+  const db = new DatabaseSync(join(folder, 'statewright.db'))
+  db.exec(
+    "DROP TRIGGER rune_is_never_changed; UPDATE rune SET payload = replace(payload, '{', '{\"x\":1,') WHERE position = 1",
+  )
+  db.close()
+  const { exit, out, err } = await runCli(['checkpoint', '--store', store])
+  expect({ exit, out }).toEqual({ exit: 5, out: '' })
+  expect(err).toContain('event 1: its payload is not the one that was recorded.')
 })
