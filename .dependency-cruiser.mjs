@@ -65,12 +65,13 @@ export default {
     {
       name: 'reasoning-sees-consequences-only',
       comment:
-        'Red line: a turn reads the dialogue with its consequence views, never a contract, a fold or the runelog.',
+        'Red line: a turn reads the dialogue with its consequence views. Not even through another file may it reach a contract, a snapshot, a fold or the runelog.',
       severity: 'error',
       from: { path: '^src/runtime/turns/' },
       to: {
-        path: '^src/(runelog|runtime|observation)/',
-        pathNot: '^src/(runtime/(turns/|model|ports|thrown)|observation/dialogue)',
+        path: '^src/(runelog|runtime|observation|wire/contract)',
+        pathNot: '^src/runtime/(turns/|(model|ports|thrown)[.]ts$)',
+        reachable: true,
       },
     },
     {

@@ -21,7 +21,6 @@ export type { Reading } from './kernel/machine.ts'
 export type { RunStatus } from './machines/run.ts'
 export type { SessionState } from './machines/session.ts'
 export type { MemoryQuery } from './observation/contract.ts'
-export type { Message } from './observation/dialogue.ts'
 export type { GraphOf } from './observation/graph-state.ts'
 export type { Budget } from './observation/session-state.ts'
 export type { Unsettled } from './observation/unsettled.ts'
@@ -59,7 +58,6 @@ export type {
 } from './surface/library.ts'
 export type { Page } from './wire/common.ts'
 export type {
-  ConsequenceView,
   ExecutionSnapshot,
   ExecutionStep,
   ExecutionTimeline,
@@ -67,6 +65,7 @@ export type {
   MemoryFact,
   TransitionRecord,
 } from './wire/contract.ts'
+export type { ConsequenceView, Message } from './wire/dialogue.ts'
 export type { FcmpEvent } from './wire/fcmp.ts'
 export type { InteractionCard } from './wire/interaction.ts'
 export type { AgentCard, ListedRun, RunCard } from './wire/run.ts'

@@ -1,4 +1,5 @@
-import type { ConsequenceView, OneSnapshot, Transitions } from '../../src/wire/contract.ts'
+import type { OneSnapshot, Transitions } from '../../src/wire/contract.ts'
+import type { ConsequenceView } from '../../src/wire/dialogue.ts'
 import { get } from './request.ts'
 
 const at = (id: string, what: string) => `/api/execution/${encodeURIComponent(id)}/${what}`

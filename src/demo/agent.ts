@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { call, say, scriptedModel, together } from '../entry/testing.ts'
 import { type Agent, agent, tool } from '../index.ts'
-import type { Message } from '../observation/dialogue.ts'
+import type { Message } from '../wire/dialogue.ts'
 import type { Payment } from './bank.ts'
 
 type Pay = (payment: Payment, signal: AbortSignal) => Promise<{ receipt: string }>

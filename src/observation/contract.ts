@@ -3,13 +3,8 @@ import type { State } from '../kernel/machine.ts'
 import { type ContractStatus, type ContractTrigger, contractMachine } from '../machines/contract.ts'
 import type { Decider, Payload } from '../runes/kinds.ts'
 import { actorCategory, type Draft, type Rune } from '../runes/rune.ts'
-import type {
-  ConsequenceLabel,
-  ConsequenceView,
-  ExecutionSnapshot,
-  MemoryFact,
-  TransitionRecord,
-} from '../wire/contract.ts'
+import type { ExecutionSnapshot, MemoryFact, TransitionRecord } from '../wire/contract.ts'
+import type { ConsequenceLabel, ConsequenceView } from '../wire/dialogue.ts'
 import { elapsed } from './durations.ts'
 
 /** What a status says about the world. An unknown outcome is a `waiting` with its own label. */

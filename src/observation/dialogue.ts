@@ -1,14 +1,9 @@
 import type { Json } from '../kernel/json.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { Draft } from '../runes/rune.ts'
-import type { ConsequenceView, GraphState } from '../wire/contract.ts'
+import type { ConsequenceView, Message, ModelCall } from '../wire/dialogue.ts'
 import { consequenceView, outcomeIsUnknown, statusFlags, statusOf } from './contract.ts'
 import { elapsed } from './durations.ts'
-
-/** One message of a dialogue, as a model gets it. */
-export type Message = GraphState['dialogue'][number]
-/** A call that a model asked for. */
-export type ModelCall = Extract<Message, { role: 'assistant' }>['calls'][number]
 
 /** The conversation of one agent with its model. `messages` grows with each folded rune; copy it to keep it. */
 export interface Dialogue {

@@ -1,7 +1,7 @@
 import { isTerminal } from '../kernel/machine.ts'
 import { type AgentState, agentMachine } from '../machines/agent.ts'
 import { runMachine } from '../machines/run.ts'
-import type { Message } from './dialogue.ts'
+import type { Message } from '../wire/dialogue.ts'
 import { newSessionState } from './fold-session.ts'
 import type { RunView, SessionState } from './session-state.ts'
 

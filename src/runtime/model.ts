@@ -1,6 +1,6 @@
 import type { Json } from '../kernel/json.ts'
 import { printableJson } from '../kernel/printable.ts'
-import type { Message } from '../observation/dialogue.ts'
+import type { Message } from '../wire/dialogue.ts'
 
 /** The port to a model. Vendors live in adapters. */
 export interface Model {

@@ -1,6 +1,6 @@
 import { faults } from '../faults/catalogue.ts'
 import type { Json } from '../kernel/json.ts'
-import type { Message } from '../observation/dialogue.ts'
+import type { Message } from '../wire/dialogue.ts'
 import { askPersonName } from './ecs/shapes.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
 import { refuseUnknown } from './shape-problems.ts'

@@ -16,7 +16,6 @@ import type { RunHandle } from '../runtime/run-handle.ts'
 import type { AbandonedRun } from '../runtime/store.ts'
 import type { Page } from '../wire/common.ts'
 import type {
-  ConsequenceView,
   ExecutionStep,
   ExecutionTimeline,
   GraphState,
@@ -24,6 +23,7 @@ import type {
   OneSnapshot,
   TransitionRecord,
 } from '../wire/contract.ts'
+import type { ConsequenceView } from '../wire/dialogue.ts'
 import type { FcmpEvent } from '../wire/fcmp.ts'
 import type { InteractionCard } from '../wire/interaction.ts'
 import type { AgentCard, ListedRun, RunCard } from '../wire/run.ts'

@@ -1,14 +1,13 @@
 import { z } from 'zod'
 import { stateNames, triggerNames } from '../kernel/machine.ts'
 import { contractMachine } from '../machines/contract.ts'
-import { deciders, jsonValue, kinds, waitingReasons } from '../runes/kinds.ts'
+import { jsonValue, kinds, waitingReasons } from '../runes/kinds.ts'
 import { actorCategories, actors } from '../runes/rune.ts'
-import { listOf } from './common.ts'
+import { messageShape } from './dialogue.ts'
 import { abandonedShape } from './session.ts'
 
 const status = z.enum(stateNames(contractMachine))
 const trigger = z.enum(triggerNames(contractMachine))
-const actionType = z.enum(['tool_call', 'ecs_request'])
 const moment = z.int()
 const span = z.int().nonnegative()
 
@@ -24,7 +23,7 @@ const cause = {
 /** What anyone outside may know about a contract. */
 export const snapshotShape = z.object({
   execution_id: z.string(),
-  action_type: actionType,
+  action_type: kinds['contract.opened'].shape.action_type,
   action_summary: z.string(),
   current_status: status,
   created_at: moment,
@@ -55,31 +54,6 @@ export const oneSnapshotShape = snapshotShape.extend({
 })
 /** One contract by itself. */
 export type OneSnapshot = z.infer<typeof oneSnapshotShape>
-
-const label = z.enum(['NOT_STARTED', 'IN_PROGRESS', 'WAITING', 'SUCCESS', 'FAILED', 'REJECTED', 'CANCELLED', 'UNKNOWN'])
-
-/** What a status says about the world; an unknown outcome has a label of its own. */
-export type ConsequenceLabel = z.infer<typeof label>
-
-/** What one contract did to the world. */
-export const consequenceShape = z.object({
-  execution_id: z.string(),
-  action_type: actionType,
-  action_summary: z.string(),
-  consequence_label: label,
-  result: jsonValue.nullable(),
-  error_message: z.string().nullable(),
-  /** The action is irreversible and it happened. */
-  has_side_effects: z.boolean(),
-  was_suspended: z.boolean(),
-  /** A person, a deadline that took the default, or policy; null where nothing had to be decided. */
-  decided_by: z.enum(deciders).nullable(),
-  is_still_pending: z.boolean(),
-  /** Only once it is over. */
-  total_duration_ms: span.nullable(),
-})
-/** What the world looks like after an attempt, in words that reasoning can use (specification 001). */
-export type ConsequenceView = z.infer<typeof consequenceShape>
 
 /** One move of one contract. */
 const transitionShape = z.object({
@@ -145,23 +119,6 @@ export const stepShape = z.object({
 })
 /** One entry of the execution trace (specification 000). */
 export type ExecutionStep = z.infer<typeof stepShape>
-
-const messageShape = z.discriminatedUnion('role', [
-  z.object({ role: z.literal('user'), content: jsonValue }),
-  z.object({
-    role: z.literal('assistant'),
-    text: z.string(),
-    calls: listOf({ call_id: z.string(), name: z.string(), arguments: jsonValue }),
-    /** What the model that gave this answer wants to see again with it. */
-    provider_state: jsonValue.exactOptional(),
-    /** The id of that model. */
-    provider_model: z.string().exactOptional(),
-    /** The answer was cut short: by an interrupt, a steer, or an error. */
-    partial: z.literal(true).exactOptional(),
-  }),
-  /** What became of a call. This is all that reasoning ever learns about it. */
-  z.object({ role: z.literal('tool'), call_id: z.string(), consequence: consequenceShape }),
-])
 
 const graphStatuses = ['idle', 'processing', 'suspended', 'error'] as const
 

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
 import { createTestClock, drained } from '../../src/adapters/system/testing.ts'
-import type { Message } from '../../src/observation/dialogue.ts'
 import { ask, breakOff, call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { answer } from '../../src/runtime/turns/answer.ts'
-import type { ConsequenceView } from '../../src/wire/contract.ts'
+import type { ConsequenceView, Message } from '../../src/wire/dialogue.ts'
 
 const { clock } = createTestClock()
 const consequence = {} as ConsequenceView

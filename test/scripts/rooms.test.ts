@@ -69,6 +69,20 @@ test.each<[string, Readonly<Record<string, readonly string[]>>, string]>([
     { 'src/runtime/turns/a.ts': ['../contracts/open.ts'], 'src/runtime/contracts/open.ts': [] },
     'reasoning-sees-consequences-only: src/runtime/turns/a.ts → src/runtime/contracts/open.ts',
   ],
+  [
+    'red line: a turn reaching a fold through a file that it may import',
+    {
+      'src/runtime/turns/a.ts': ['../model.ts'],
+      'src/runtime/model.ts': ['../observation/dialogue.ts'],
+      'src/observation/dialogue.ts': [],
+    },
+    'reasoning-sees-consequences-only: src/runtime/turns/a.ts → src/observation/dialogue.ts',
+  ],
+  [
+    'red line: a turn reading snapshots',
+    { 'src/runtime/turns/a.ts': ['../../wire/contract.ts'], 'src/wire/contract.ts': [] },
+    'reasoning-sees-consequences-only: src/runtime/turns/a.ts → src/wire/contract.ts',
+  ],
   ['a pure room with a disk', { 'src/machines/a.ts': ['node:fs'] }, 'pure-rooms-stay-pure: src/machines/a.ts → fs'],
   ['a package in the runtime', { 'src/runtime/a.ts': ['xstate'] }, 'packages-are-met-at-the-edge: src/runtime/a.ts'],
   ['zod in the kernel', { 'src/kernel/a.ts': ['zod'] }, 'zod-describes-shapes-only-where-shapes-are-checked'],

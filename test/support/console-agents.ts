@@ -1,10 +1,10 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import type { Message } from '../../src/observation/dialogue.ts'
 import { type Agent, agent } from '../../src/runtime/define-agent.ts'
 import { ask, call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
+import type { Message } from '../../src/wire/dialogue.ts'
 
 /** Every type of field that a form can have. */
 export const everyField = [

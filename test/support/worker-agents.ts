@@ -2,10 +2,10 @@ import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, readFileSyn
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Json } from '../../src/kernel/json.ts'
-import type { Message } from '../../src/observation/dialogue.ts'
 import { type Agent, agent } from '../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
+import type { Message } from '../../src/wire/dialogue.ts'
 
 /** How long a payment may take before its outcome is unknown. */
 export const pay_timeout_ms = 500

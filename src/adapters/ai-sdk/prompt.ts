@@ -1,8 +1,7 @@
 import type { Json } from '../../kernel/json.ts'
 import { renderConsequence } from '../../observation/contract.ts'
-import type { Message, ModelCall } from '../../observation/dialogue.ts'
 import { type ModelRequest, quoted, untrustedNotice } from '../../runtime/model.ts'
-import type { ConsequenceLabel, ConsequenceView } from '../../wire/contract.ts'
+import type { ConsequenceLabel, ConsequenceView, Message, ModelCall } from '../../wire/dialogue.ts'
 import type { CallPart, PromptMessage, ResultPart, WireNames } from './provider-shapes.ts'
 import { asGiven } from './read-part.ts'
 

@@ -5,13 +5,13 @@ import { shorten } from '../../observation/describe.ts'
 import { elapsed, span } from '../../observation/durations.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type {
-  ConsequenceView,
   ExecutionSnapshot,
   ExecutionTimeline,
   GraphState,
   OneSnapshot,
   TransitionRecord,
 } from '../../wire/contract.ts'
+import type { ConsequenceView } from '../../wire/dialogue.ts'
 import type { RunCard } from '../../wire/run.ts'
 import type { SessionCard, SummaryCard } from '../../wire/session.ts'
 import { guardLines, storyLine } from './story.ts'

@@ -1,5 +1,5 @@
 import { boundedJson, type Json, jsonLimits } from '../../kernel/json.ts'
-import type { Message } from '../../observation/dialogue.ts'
+import type { Message } from '../../wire/dialogue.ts'
 import type { ModelRequest } from '../model.ts'
 import type { Cancel, Random, Timers } from '../ports.ts'
 import { asItIs, beginning, type Clean } from '../thrown.ts'

@@ -3,10 +3,9 @@ import { aiSdkModel, type ModelSettings } from '../../../src/adapters/ai-sdk/ai-
 import type { CallOptions } from '../../../src/adapters/ai-sdk/provider-shapes.ts'
 import { createTestClock } from '../../../src/adapters/system/testing.ts'
 import type { Json } from '../../../src/kernel/json.ts'
-import type { Message } from '../../../src/observation/dialogue.ts'
 import { type ModelEvent, type ModelRequest, untrustedNotice } from '../../../src/runtime/model.ts'
 import { answer } from '../../../src/runtime/turns/answer.ts'
-import type { ConsequenceView } from '../../../src/wire/contract.ts'
+import type { ConsequenceView, Message } from '../../../src/wire/dialogue.ts'
 import { gist, request } from '../../support/hear-model.ts'
 
 /** A model that sends these parts, in the shapes that no server of ours makes the packages send. */

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { canonicalJson, type Json } from '../../../src/kernel/json.ts'
-import type { Message } from '../../../src/observation/dialogue.ts'
 import { buildRequest, isRepeated, retryDelay, usualRetries } from '../../../src/runtime/turns/model-call.ts'
-import type { ConsequenceView } from '../../../src/wire/contract.ts'
+import type { ConsequenceView, Message } from '../../../src/wire/dialogue.ts'
 
 const view: ConsequenceView = {
   execution_id: 'exe_1',
