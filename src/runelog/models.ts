@@ -2,7 +2,7 @@ import { faults } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
 import type { Json } from '../kernel/json.ts'
 import { isTerminal, type Machine } from '../kernel/machine.ts'
-import { refusalOf, settled, suppose } from '../kernel/transition.ts'
+import { refusalOf, restingState, suppose } from '../kernel/transition.ts'
 import { type MachineName, machineNamed } from '../machines/all.ts'
 import { type ContractStatus, contractMachine } from '../machines/contract.ts'
 import type { SessionState } from '../machines/session.ts'
@@ -70,7 +70,7 @@ function entered(
   { session_id, event_id, at }: FoldableRune,
 ): Row<Subject> {
   const declared = machineNamed(machine) as Machine
-  const state = settled(declared, to)
+  const state = restingState(declared, to)
   const isListed = !passing.has(machine) || declared.states[state]?.resumable === true
   const value: Subject = { machine, state, version: version + 1, session_id, event_id }
   return { key, tag: isListed ? `${machine}:${state}` : null, sort: at, value }

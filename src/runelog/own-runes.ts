@@ -129,7 +129,7 @@ function about(records: readonly StoredRecord[], id: string): readonly Read[] {
 }
 
 /** Whether the last move of such a subject leaves it unfinished. False if there is none. */
-function isOpen(some: readonly Read[], machine: 'call' | 'tool' | 'contract' | 'run' | 'goal'): boolean {
+function isOpen(some: readonly Read[], machine: 'tool' | 'contract' | 'run' | 'goal'): boolean {
   const { to } = some.findLast(({ header }) => header.machine === machine)?.header ?? {}
   return to !== undefined && declaredState(machine, to)?.terminal !== true
 }

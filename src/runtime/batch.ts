@@ -1,7 +1,7 @@
 import { faults } from '../faults/catalogue.ts'
 import { type BatchMove, checkBatch } from '../kernel/coupling.ts'
 import type { EdgeOn, Machine, Reading, StateOf, TriggerOf } from '../kernel/machine.ts'
-import { type Decision, refusalOf, settled, transition } from '../kernel/transition.ts'
+import { type Decision, refusalOf, restingState, transition } from '../kernel/transition.ts'
 import { type MachineName, machineOf } from '../machines/all.ts'
 import { couplings } from '../machines/couplings.ts'
 import { type GivenFacts, type Named, recordedFacts } from '../observation/guard-facts.ts'
@@ -146,7 +146,7 @@ export function createBatch(state: SessionState, at: number): Batch {
   function enter({ machine: name, id, about }: Subject, trigger: string | null, to: string) {
     moves.push({ machine: name, trigger, thread: threadOf(name, about) })
     restOn(id)
-    overlay.set(id, settled(machineOf(name), to))
+    overlay.set(id, restingState(machineOf(name), to))
   }
 
   /** What the guards of the edges found on which a rune carries other subjects along. An edge that they refuse is not taken. */

@@ -99,7 +99,7 @@ export interface AtWork {
   /** The tool has returned. A tool that was not called ends as `threw`. */
   end(execution_id: string, end: EffectEnd): void
   /** Whether the tool of an execution may still act, in any process. */
-  look(execution_id: string): Promise<Evidence>
+  look(execution_id: string): Promise<EffectState>
   /** Executions at work in this process that cannot be undone. */
   here(): readonly string[]
 }
@@ -120,8 +120,8 @@ export interface EffectEnd {
   readonly isLate: boolean
 }
 
-/** What is known about an effect whose worker is gone. */
-export type Evidence =
+/** Whether the tool of an effect may still act, as far as the store knows. */
+export type EffectState =
   /** It never began, or it has ended. */
   | { readonly state: 'none' }
   /** Its worker says that it returned without an error: it happened. */

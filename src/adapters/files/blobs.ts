@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, readRegular, syncFolder, writeSynced } from '../../runelog/files.ts'
-import { long, othersTurn } from '../../runelog/slices.ts'
+import { longText, othersTurn } from '../../runelog/slices.ts'
 import { isBlobRef } from '../../runes/redaction.ts'
 import { type Blobs, sound } from '../../runtime/store.ts'
 
@@ -12,7 +12,7 @@ export function fileBlobs(folder: string): Blobs {
   return {
     async keep(text) {
       const bytes = Buffer.from(text)
-      if (text.length > long) await othersTurn()
+      if (text.length > longText) await othersTurn()
       const ref = `blob_${hash('sha256', bytes)}`
       makeFolder(folder, { mode: 0o700 })
       const draft = join(folder, `.${randomUUID()}`)

@@ -68,7 +68,7 @@ export function createLane(ports: LanePorts) {
       const attempt: Attempt = { terms, transaction: undefined, isCommitting: false, answers: [] }
       try {
         await commit(jobs, attempt)
-        return settle(jobs, attempt.answers)
+        return answerAll(jobs, attempt.answers)
       } catch (error) {
         if (await isAnswered(jobs, attempt, error)) return
       }
@@ -95,7 +95,7 @@ export function createLane(ports: LanePorts) {
       const { isCommitting, transaction, answers } = attempt
       const fate = isCommitting && transaction !== undefined ? await fateOf(transaction, error) : 'undone'
       if (fate === 'undone' && isTimeLeft()) return false
-      if (fate === 'committed') settle(jobs, answers)
+      if (fate === 'committed') answerAll(jobs, answers)
       else refuse(jobs, fate === 'undone' ? unreachable(error, ports.store) : fate)
       return true
     }
@@ -151,7 +151,7 @@ export function createLane(ports: LanePorts) {
     throw error
   }
 
-  function settle(jobs: readonly Job[], answers: readonly unknown[]) {
+  function answerAll(jobs: readonly Job[], answers: readonly unknown[]) {
     const written = jobs.filter((_, i) => !(answers[i] instanceof Fault))
     if (written.length > 0) ports.committed([...new Set(written.map(({ batch }) => batch.session_id))])
     for (const [i, job] of jobs.entries()) job.resolve(answers[i])

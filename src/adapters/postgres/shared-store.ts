@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type pg from 'pg'
 import type { Ports } from '../../runelog/port.ts'
-import { long, othersTurn } from '../../runelog/slices.ts'
+import { longText, othersTurn } from '../../runelog/slices.ts'
 import { type Blobs, type Member, type SharedStore, sound } from '../../runtime/store.ts'
 import { type DatabaseClock, noticeable_skew_ms, openDatabaseClock } from './clock.ts'
 import { createPool, unusable, withoutPassword } from './connection.ts'
@@ -87,7 +87,7 @@ function postgresBlobs(pool: pg.Pool): Blobs {
   return {
     async keep(text) {
       const bytes = Buffer.from(text)
-      if (text.length > long) await othersTurn()
+      if (text.length > longText) await othersTurn()
       const ref = `blob_${hash('sha256', bytes)}`
       const insert = 'INSERT INTO statewright.blob (ref, content) VALUES ($1, $2) ON CONFLICT DO NOTHING'
       await pool.query(insert, [ref, bytes])

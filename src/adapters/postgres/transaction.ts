@@ -161,8 +161,8 @@ export async function beginTransaction(connection: Connection, batches: readonly
       const written = writes().map(([name, ...values]) => connection.send(name, ...values))
       const committed = connection.commit()
       // The first failure is the cause; later ones only report that the transaction was aborted.
-      const settled = await Promise.allSettled([...written, committed])
-      for (const outcome of settled) if (outcome.status === 'rejected') throw outcome.reason
+      const outcomes = await Promise.allSettled([...written, committed])
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
       return committed
     },
   }

@@ -108,11 +108,10 @@ export type Obstacle =
  * not before the time that a tool may take is over.
  */
 export async function obstacleToDidNot(engine: Engine, call: CallView): Promise<Obstacle | undefined> {
-  const evidence = await engine.atWork.look(call.execution_id ?? '')
-  if (evidence.state === 'at_work' && !evidence.isGone) return { obstacle: 'at_work', worker: evidence.worker }
-  // The record is looked at last: a tool is at work until its late report is on record.
-  if (evidence.state === 'done' || call.evidence.some(({ reported }) => reported === 'done'))
-    return { obstacle: 'done' }
+  const effect = await engine.atWork.look(call.execution_id ?? '')
+  if (effect.state === 'at_work' && !effect.isGone) return { obstacle: 'at_work', worker: effect.worker }
+  // The record is read last: a tool counts as at work until its late report is recorded.
+  if (effect.state === 'done' || call.evidence.some(({ reported }) => reported === 'done')) return { obstacle: 'done' }
   const { lateWorkerMs } = engine.settings
   if (lateWorkerMs === null) return undefined
   const earliest = call.started_at + (call.timeout_ms ?? 0) + lateWorkerMs

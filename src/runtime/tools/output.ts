@@ -2,7 +2,7 @@ import { utf8Length } from '../../kernel/digest.ts'
 import { boundedJson, type Json, jsonLimits } from '../../kernel/json.ts'
 import { piecesOf } from '../../kernel/printable.ts'
 import { cleanStream, type Redactor } from '../../runelog/redactor.ts'
-import { long, othersTurn } from '../../runelog/slices.ts'
+import { longText, othersTurn } from '../../runelog/slices.ts'
 import { type Clean, readThrown, sayValue } from '../thrown.ts'
 import type { Probed } from './tool.ts'
 
@@ -25,7 +25,7 @@ export async function limitOutput(
   const { value } = read
   const isText = typeof value === 'string'
   const text = isText ? await redactor.redactLong(value) : (await redactor.cleanLong(value)).text
-  if (text.length > long) await othersTurn()
+  if (text.length > longText) await othersTurn()
   // A character takes three bytes at most; only what may be too long is counted.
   const bytes = text.length * 3 <= max_output_bytes ? 0 : utf8Length(text)
   // Read back from the text, so that the model sees the same before and after a restart.
