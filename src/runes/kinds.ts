@@ -153,7 +153,7 @@ export const kinds = {
     reason: z.string(),
     input: jsonValue.optional(),
   }),
-  /** Resuming found another number of waiting contracts than the checkpoint expects. */
+  /** A reply found another number of waiting contracts than expected. */
   'run.misaligned': z.strictObject({ expected: z.array(z.string()), found: z.array(z.string()) }),
 
   'turn.started': z.strictObject({ turn_id: z.string(), agent_id: z.string(), input: jsonValue }),
@@ -366,7 +366,7 @@ export function isKind(kind: string): kind is Kind {
   return Object.hasOwn(kinds, kind)
 }
 
-/** What is wrong with a payload; nothing if it has the shape of its kind. */
+/** Why a payload does not have the shape of its kind; undefined if it has. */
 export function payloadProblem(kind: Kind, payload: unknown): string | undefined {
   const checked = (kinds[kind] as z.ZodType).safeParse(payload)
   if (checked.success) return undefined
