@@ -45,7 +45,7 @@ const rules: readonly Rule[] = [
   },
 ]
 
-/** What to record about an error that a model threw or sent. It is written for a person and never contains a key. */
+/** The error event for an error that a model threw or sent. Its message is for people and never contains a key. */
 export function classifyError(thrown: unknown, now: number): ErrorEvent {
   const evidence = evidenceIn(thrown)
   const type = rules.find((rule) => fits(rule, evidence))?.type ?? 'provider_error'

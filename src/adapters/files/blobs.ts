@@ -4,7 +4,7 @@ import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, readRegular, syncFolder, writeSynced } from '../../runelog/files.ts'
 import { longText, othersTurn } from '../../runelog/slices.ts'
-import { isBlobRef } from '../../runes/redaction.ts'
+import { blobRef, isBlobRef } from '../../runes/redaction.ts'
 import { type Blobs, sound } from '../../runtime/store.ts'
 
 /** One file per text, in a folder next to the store. A reference is minted here and never taken for a path. */
@@ -13,7 +13,7 @@ export function fileBlobs(folder: string): Blobs {
     async keep(text) {
       const bytes = Buffer.from(text)
       if (text.length > longText) await othersTurn()
-      const ref = `blob_${hash('sha256', bytes)}`
+      const ref = blobRef(hash('sha256', bytes))
       makeFolder(folder, { mode: 0o700 })
       const draft = join(folder, `.${randomUUID()}`)
       await writeSynced(draft, bytes, 'wx')

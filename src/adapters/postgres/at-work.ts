@@ -133,7 +133,7 @@ export function createAtWork(pool: pg.Pool, warn: (message: string, details: obj
       ended.set(execution_id, how === 'returned' && effect.irreversible ? 'done' : 'over')
       // The outcome of a call that is awaited is recorded by its holder; if that fails, the next heartbeat reports it.
       if (isLate)
-        report().catch((error) => warn('that a tool has returned could not be recorded yet', { error: String(error) }))
+        report().catch((error) => warn('the return of a tool could not be recorded yet', { error: String(error) }))
       if (atWork.size === 0) for (const resolve of waiting) resolve()
     },
     async look(execution_id: string): Promise<EffectState> {

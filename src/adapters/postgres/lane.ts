@@ -83,7 +83,7 @@ export function createLane(ports: LanePorts) {
     if (jobs[0]?.isAlone) await connection.text(`SET LOCAL idle_in_transaction_session_timeout = ${alone_ms}`)
     for (const job of jobs) attempt.answers.push(await job.work(attempt.transaction))
     attempt.isCommitting = true
-    if (!(await attempt.transaction.commit())) throw new Error('The server undid a transaction without saying why.')
+    if (!(await attempt.transaction.commit())) throw new Error('The server rolled back a transaction without an error.')
   }
 
   /** Answers the jobs of a failed attempt. False: nothing was recorded, try again. */
