@@ -288,7 +288,7 @@ describe('F-88 redactor: a long value', () => {
     }
   })
 
-  test('characters of two units are kept whole, and what is clean stays as it is', async () => {
+  test('characters of two units are kept whole, and clean text is unchanged', async () => {
     for (const text of [`-${'😀'.repeat(slice)}${value}`, `${'😀'.repeat(slice)}${value}`]) {
       const { value: cleaned } = await redactor.cleanLong(text)
       expect(cleaned).toBe(text.replace(value, '[secret:s]'))
