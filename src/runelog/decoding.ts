@@ -236,7 +236,7 @@ function countBackslashes(text: string, before: number): number {
 /** How the lines of a text are joined, so that it reads the same whatever its line ends and the width of its lines are. */
 export interface Joining {
   readonly breaks: RegExp
-  /** What stands in place of a line break. */
+  /** Replaces a line break. */
   readonly by: '' | ' '
 }
 
@@ -249,7 +249,7 @@ const filling: Joining = { breaks: /[\r\n][\r\n\t ]*/g, by: ' ' }
 
 const every_joining = [unwrapping, keeping, filling]
 
-/** Those that are needed to find these texts. Most secrets have no blanks. */
+/** The joinings that are needed to find these texts. Most secrets have no blanks, and need one. */
 export const joiningsFor = (sought: readonly string[]): readonly Joining[] =>
   sought.some((text) => /[\t ]/.test(text)) ? every_joining : [unwrapping]
 

@@ -124,7 +124,7 @@ export interface Head {
   readonly archived: boolean
 }
 
-/** What a store needs from the machine it runs on. */
+/** Hashing, randomness, time and the signing key of the host. */
 export interface Ports {
   readonly sha256: Sha256
   /** Lower-case hex of that many unpredictable bytes. */
@@ -135,7 +135,7 @@ export interface Ports {
   readonly signer: () => Signer
 }
 
-/** What a developer may add to a store. */
+/** Options of every store. */
 export interface RunelogOptions {
   /** Read models in addition to the built-in ones. */
   readonly models?: readonly ReadModel[]

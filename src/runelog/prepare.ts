@@ -39,7 +39,7 @@ const draftNames = new Set<string>(['kind', 'visibility', 'at', 'actor', 'payloa
 const actorNames: ReadonlySet<string> = new Set(actors)
 const visibilityNames: ReadonlySet<string> = new Set(visibilities)
 
-/** What preparing a batch needs. */
+/** The ports of `prepare`. */
 export interface Preparing extends Pick<Ports, 'sha256' | 'random'> {
   readonly redactor: Redactor | undefined
 }

@@ -137,7 +137,7 @@ export function createRedactor({ secrets = new Map() }: Secrets): Redactor {
 }
 
 interface CleanStream {
-  /** What may be passed on now: never a part of a secret whose rest is still to come. */
+  /** Returns the text that may be passed on now. A possible beginning of a secret is held back. */
   add(text: string): string
   end(): string
 }

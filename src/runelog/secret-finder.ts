@@ -75,10 +75,10 @@ interface Finder {
   safeLength(text: string): number
 }
 
-/** What is further from the end of a text is the beginning of no secret. */
+/** A secret that is not complete yet begins at most this far from the end of a text. */
 const longest_reach = 65_536
 
-/** What a text has whose decodings differ: escapes, lines, letters that are not ASCII. */
+/** Escapes, line breaks and letters beyond ASCII: a text without them has one decoding. */
 const mayReadOtherwise = /[\\%&\r\n\u0080-\uffff]/
 
 /** Finds nothing, for a store without secrets. */
@@ -157,7 +157,7 @@ export function createFinder(secrets: readonly (readonly [name: string, value: s
 
   const longerOf = (a: string, b: string) => ((lengths.get(a) ?? 0) >= (lengths.get(b) ?? 0) ? a : b)
 
-  /** Those of one decoding. They come from left to right, so that millions that overlap, as in "aaaa…", need no list. */
+  /** The spans of one decoding, from left to right, so that millions of overlaps, as in "aaaa…", need no list. */
   function* spansOf(decoding: Decoding): Generator<Span> {
     const text = inLowerCase(decoding.text)
     let [begin, end, longest] = [0, 0, '']

@@ -99,7 +99,7 @@ export interface StoredRecord {
   readonly header: string
   readonly hash: string
   readonly payload: string
-  /** Null after redaction: what was hashed can no longer be tried. */
+  /** Null after redaction: without it, the erased text cannot be guessed from its digest. */
   readonly salt: string | null
 }
 

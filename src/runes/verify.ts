@@ -44,7 +44,7 @@ export interface Verifier {
   redactions(): readonly Redacted[]
 }
 
-/** What a verifier needs. */
+/** The ports of a verifier. */
 export interface VerifierPorts {
   readonly sha256: Sha256
   readonly check: CheckSignature

@@ -130,7 +130,7 @@ export function createBatch(state: SessionState, at: number): Batch {
   const overlay = new Map<string, string>()
 
   const stateOf = (subject_id: string) => overlay.get(subject_id) ?? state.subjects.get(subject_id)?.state
-  /** What belongs to a run has the run's visibility, also what it asks a person and what that person answers. */
+  /** Runes of a run have its visibility, also its questions and the answers to them. */
   const visibilityOf = ({ run_id = '' }: Concerns): Visibility => state.runs.get(run_id)?.visibility ?? 'public'
 
   function record(kind: Kind, entry: Entry<Kind>, about: Concerns = {}, move: Partial<RecordedMove> = {}) {
@@ -149,7 +149,7 @@ export function createBatch(state: SessionState, at: number): Batch {
     overlay.set(id, restingState(machineOf(name), to))
   }
 
-  /** What the guards of the edges found on which a rune carries other subjects along. An edge that they refuse is not taken. */
+  /** The readings of the edges on which a rune carries other subjects along. An edge that its guards refuse is not taken. */
   function carriedReadings(rune: Carrier, payload: unknown): readonly Reading[] {
     return carriedEdges(rune, stateOf).flatMap(({ machine, subject_id: id, edge }) => {
       const now = { state, stateOf, runes, id, about: rune, payload, at }

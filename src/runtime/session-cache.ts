@@ -243,7 +243,7 @@ export interface FoldCache {
   save(session_id: string, parts: ReadonlyMap<string, string>): void
   /** Every part of a session; undefined if there is none, or if it is damaged. */
   load(session_id: string): ReadonlyMap<string, string> | undefined
-  /** What was redacted must not live on here. */
+  /** Removes a session: redacted content must not stay here. */
   forget(session_id: string): void
   close(): void
 }

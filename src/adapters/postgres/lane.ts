@@ -6,7 +6,7 @@ import type { Prepared } from '../../runelog/prepare.ts'
 import { type Connection, causeOf, connect, isCollision, isConnectionLost, isTooSlow } from './connection.ts'
 import { beginTransaction, type Transaction, type TransactionPorts } from './transaction.ts'
 
-/** What a lane needs. */
+/** The ports of a lane. */
 export interface LanePorts extends TransactionPorts {
   readonly url: string
   readonly answer_ms?: number | undefined
@@ -99,7 +99,7 @@ export function createLane(ports: LanePorts) {
       else refuse(jobs, fate === 'undone' ? unreachable(error, ports.store) : fate)
       return true
     }
-    // What the transaction has locked must not stay so until this lane is used again.
+    // Releases the locks of the transaction now, not when this lane is used again.
     await connection?.send('rollback').catch(() => {})
     const isSlow = isTooSlow(error) && jobs.length === 1
     if (error instanceof Fault) refuse(jobs, error)

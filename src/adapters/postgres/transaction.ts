@@ -20,7 +20,7 @@ import type { Connection } from './connection.ts'
 import { channel, storeLock } from './schema.ts'
 import type { StatementName } from './statements.ts'
 
-/** What every transaction of a store needs. */
+/** The ports of every transaction. */
 export interface TransactionPorts extends Pick<Ports, 'sha256'> {
   readonly models: readonly ReadModel[]
   /** The models and their versions. The database must have the same. */
@@ -32,7 +32,7 @@ export interface TransactionPorts extends Pick<Ports, 'sha256'> {
 
 type Write = readonly [name: StatementName, ...values: unknown[]]
 
-/** What has to be written together with runes, other than the rows that follow from them. */
+/** Statements to write in the transaction of the runes, other than the rows that follow from them. */
 export type SideWrites = (runes: readonly Rune[]) => readonly Write[]
 
 /** One transaction over one or more sessions. */

@@ -24,7 +24,7 @@ import { readThrown } from '../thrown.ts'
 import { saltedKey } from '../tools/policy.ts'
 import { type Alignment, align, historyOf, look, notWaiting } from './alignment.ts'
 
-/** What goes with every reply. */
+/** Options of every reply. */
 export interface ReplyOptions {
   /** The name of the person. Default: `human`. */
   readonly repliedBy?: string

@@ -48,7 +48,7 @@ export interface Submitted {
   readonly isRepeated: boolean
 }
 
-/** What a session begins with. */
+/** Options of a new session. */
 export interface NewSession extends Pick<Submission, 'agent' | 'sessionBudget' | 'idempotencyKey'> {
   /** Shown in lists. Default: the first line of the first message. */
   readonly title?: string
@@ -250,7 +250,7 @@ interface Behalf {
   /** The call that handed the task on, and its run. */
   readonly parent?: { readonly call_id: string; readonly run_id: string } | null
   readonly allowed_tools?: readonly AllowedTool[] | null
-  /** Who may see what comes of it. Without it, everyone. */
+  /** The visibility of the run. Without it, `public`. */
   readonly visibility?: Visibility
   readonly goal_id?: string
   readonly task_id?: string

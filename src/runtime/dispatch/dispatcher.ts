@@ -90,7 +90,7 @@ export interface Dispatch {
   stop(): Promise<void>
 }
 
-/** What a dispatch works with. */
+/** The ports of a dispatch. */
 export interface DispatchPorts {
   readonly engine: () => Engine
   readonly clock: Clock

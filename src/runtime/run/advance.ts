@@ -112,7 +112,7 @@ function advanceWaiting(round: Advance, call: CallView) {
   if (reply.decision === 'deny') return write.denied(batch, call, reply.reason ?? `Denied by ${by}.`, 'human')
   if (reply.decision !== 'approve') return write.denied(batch, call, answerErased, 'policy')
 
-  // What was approved is what runs: the digest is computed again, from the tool and the policy as they are now.
+  // Only the approved action may run: the digest is computed again, from the tool and the policy as they are now.
   const { verdict, reason, digest } = judgeCall(hold, call)
   const problem = outdated(hold, call)
   if (problem !== undefined)

@@ -11,7 +11,7 @@ export type KeepWhole = (text: string, media_type: 'application/json' | 'text/pl
 
 type Limited = { readonly output: Json; readonly output_ref?: string }
 
-/** What a tool returned, as a value that can be recorded. A longer one is cut for the model, and the whole is kept. */
+/** Makes the output of a tool recordable. A long output is cut for the model, and the whole is kept. */
 export async function limitOutput(
   returned: unknown,
   max_output_bytes: number,
@@ -74,7 +74,7 @@ const limit_note = '\n[The limit of progress reports is reached; the rest is not
 
 const slice = 65_536
 
-/** What a tool reports while it is at work, without secrets, within its limit, and with turns for others. */
+/** Passes on the progress of a tool, without secrets and within its limit, with turns of the event loop for other work. */
 export function createReports(redactor: Redactor, passOn: (stream: ProgressStream, text: string) => void): Reports {
   const clean = { stdout: cleanStream(redactor), stderr: cleanStream(redactor), message: cleanStream(redactor) }
   const waiting: { readonly stream: ProgressStream; readonly text: string }[] = []

@@ -65,7 +65,7 @@ export function readCall(
   const given = writtenArguments(call.arguments, clean)
   const written = 'value' in given ? given.value : given.written
 
-  // What went wrong may quote half a character of what was written.
+  // The problem may quote half a character of the arguments.
   const refused = (problem: string): ReadCall => ({ problem: problem.toWellFormed(), args: written })
 
   const tool = registry.find(call.name)

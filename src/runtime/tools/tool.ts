@@ -2,8 +2,8 @@ import type { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
 
 /**
- * What a developer declares about a tool. Whether it is irreversible, may be repeated, needs approval: all of that is
- * read from here and never from what a model wrote.
+ * A tool as a developer declares it. Whether it is irreversible, may be repeated or needs approval is read from here,
+ * never from what a model wrote.
  *
  * The functions are written as methods so that tools of different inputs fit into one list. Only `readCall` makes
  * arguments, and it makes them by `input`.
@@ -65,7 +65,7 @@ export type Asked =
   | { readonly action: 'reject'; readonly reason?: string }
   | { readonly action: 'silence' }
 
-/** What a tool gets besides its input. */
+/** The second argument of `run`: ids, signal, and ways to report and to ask. */
 export interface ToolContext {
   /** The same for every attempt at the same action: hand it to the service you call. */
   readonly idempotencyKey: string
