@@ -1,5 +1,5 @@
 /**
- * How moves of several machines belong together. A coupling is one row: the moves that stand or fall in one append. An
+ * How moves of several machines belong together. A coupling is one row: moves that are recorded in one append or not at all. An
  * append is a sequence of rows. A *thread* row moves what belongs to one call: its tool, its contract, its interaction.
  * A *frame* row moves what is around the calls: session, run, agent, turn. `M` names a move as `machine.trigger`, and an
  * opening as `+machine`.
@@ -79,14 +79,14 @@ function problemsOf(couplings: Couplings, batch: readonly BatchMove[]): readonly
   )
   const framing = batch.filter((m) => m.thread === undefined).map(moveName)
   const frames = parse(couplings.frames, framing)
-  if (frames === undefined) return [`no sequence of frame rows is: ${framing.join(', ')}`]
+  if (frames === undefined) return [`these moves are no sequence of frame rows: ${framing.join(', ')}`]
 
   const problems: string[] = []
   const used: string[] = []
   for (const [thread, moves] of threads) {
     const names = moves.map(moveName)
     const rows = parse(couplings.threads, names)
-    if (rows === undefined) problems.push(`${thread}: no sequence of thread rows is: ${names.join(', ')}`)
+    if (rows === undefined) problems.push(`${thread}: these moves are no sequence of thread rows: ${names.join(', ')}`)
     else {
       used.push(...rows)
       problems.push(...threadProblems(couplings, thread, rows, frames))
@@ -95,7 +95,7 @@ function problemsOf(couplings: Couplings, batch: readonly BatchMove[]): readonly
   for (const frame of frames) {
     const needs = couplings.frames[frame]?.needs
     if (needs !== undefined && !needs.some((row) => used.includes(row)))
-      problems.push(`${frame} stands alone; it needs ${needs.join(' or ')}`)
+      problems.push(`${frame} needs ${needs.join(' or ')} in the same append`)
   }
   return problems
 }
@@ -106,7 +106,7 @@ function threadProblems(couplings: Couplings, thread: string, rows: readonly str
   for (const name of rows) {
     const row = couplings.threads[name]
     if (row?.within !== undefined && !row.within.some((frame) => frames.includes(frame)))
-      problems.push(`${thread}: ${name} stands alone; it needs ${row.within.join(' or ')}`)
+      problems.push(`${thread}: ${name} needs ${row.within.join(' or ')} in the same append`)
     if (row?.effect === 'before' && touched)
       problems.push(`${thread}: ${name} shares an append with the row that began its effect`)
     if (row?.effect === 'after') touched = true

@@ -4,7 +4,7 @@ import type { Machine } from './machine.ts'
 /** SHA-256 of a text, in lower-case hex. Passed in, since the browser has another one than Node. */
 export type Sha256 = (text: string) => string
 
-/** What digests and signatures are taken for. One that was taken for one purpose never serves another. */
+/** The purposes of digests and signatures. One that was made for one purpose never passes for another. */
 type Purpose = 'payload' | 'rune' | 'remains' | 'redaction' | 'checkpoint' | 'bundle' | 'cache' | 'id'
 
 /**
@@ -27,7 +27,7 @@ export function hashedId(prefix: string, parts: readonly string[], sha256: Sha25
   return `${prefix}_${digestOf('id', [prefix, ...parts], sha256).slice(0, 24)}`
 }
 
-/** What a signature covers: a statement, and what it is for. */
+/** The text that a signature covers: a statement and its purpose. */
 export function statementText(purpose: Purpose, statement: Json): string {
   return partsText(purpose, [canonicalJson(statement)])
 }

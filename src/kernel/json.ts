@@ -4,7 +4,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 /** A JSON value that is an object. */
 export type JsonObject = { readonly [name: string]: Json }
 
-/** What is plain JSON by its declaration, where an interface without an index signature hides that. */
+/** Types a value as JSON. For values that are plain JSON by their declaration but have no index signature. */
 export function asJson(value: unknown): JsonObject {
   return value as JsonObject
 }
@@ -15,7 +15,7 @@ export interface Problem {
   readonly problem: string
 }
 
-/** At most so many problems are listed at once. */
+/** The most problems that one refusal lists. */
 export const mostProblems = 20
 
 /** The JSON pointer of a path. */
@@ -37,7 +37,7 @@ export function canonicalJson(value: Json): string {
 /** Values from outside have a lower limit (`jsonLimits`), so that a record with one inside it stays below this. */
 const deepest = 256
 
-/** No JSON text is empty. Where a value fails is looked for afterwards, so that a good one costs no paths. */
+/** No JSON text is empty. `problemOf` finds the path of a failure afterwards, so that a good value costs no paths. */
 const failed = ''
 
 function text(value: unknown, depth: number): string {
@@ -94,7 +94,7 @@ function sorted(keys: string[]): readonly string[] {
   return keys
 }
 
-/** Keys come again and again. What is kept is bounded: they may also come from outside. */
+/** Encoded keys. The cache is bounded, since keys may come from outside. */
 const labels = new Map<string, string>()
 
 function labelOf(key: string): string {
@@ -113,7 +113,7 @@ function hasNamedMembers(values: readonly unknown[]): boolean {
   return Reflect.ownKeys(values).length > values.length + 1
 }
 
-/** What keeps a value from being JSON, and where it stands: the first in the order of the text. */
+/** The first part of a value that is not JSON, with its path. */
 function problemOf(value: unknown, path: string, depth: number): TypeError | undefined {
   const notJson = (where: string, what: string) => new TypeError(`${where} is ${what}, which JSON cannot express.`)
   switch (typeof value) {

@@ -166,7 +166,7 @@ export function guardNames<G extends string>(machine: Machine<string, string, G>
   return [...new Set(machine.transitions.flatMap((t) => t.when ?? []))]
 }
 
-/** What a guard found, and why. `because` is shown to people and kept in the record: it names states and counts, no user text. */
+/** What a guard found, and why. `because` is recorded and shown to people: it names states and counts, never user text. */
 export interface Finding {
   readonly holds: boolean
   readonly because: string

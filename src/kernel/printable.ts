@@ -11,7 +11,7 @@ export function printableName(name: string): string {
   return printable(name).replaceAll('\n', '\\u{a}')
 }
 
-/** JSON that is fit for a terminal and reads back as the same value: what cannot be printed stands as an escape. */
+/** JSON for a terminal that parses to the same value: characters that cannot be printed are escaped. */
 export function printableJson(value: unknown, indent?: number): string {
   const text = JSON.stringify(value, null, indent) ?? 'null'
   return text.replace(treacherous, (character) => {

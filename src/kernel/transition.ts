@@ -119,7 +119,7 @@ function indexOf(machine: Machine): Index<string, string> {
   return index
 }
 
-/** What a declaration says of the move that a trigger would make from a state in which it is forbidden. */
+/** Why the declaration forbids the move that a trigger would make from a state; undefined if it does not. */
 export function forbiddenBecause(machine: Machine, from: string, on: string): string | undefined {
   const targets = new Set(machine.transitions.filter((edge) => edge.on === on).map((edge) => edge.to))
   return machine.forbidden.find((move) => move.from === from && targets.has(move.to))?.because
@@ -159,7 +159,7 @@ export function audit(machine: Machine, moves: readonly Move[]): readonly string
   return moves.flatMap((move, i) => {
     const { from, to, trigger } = move
     const declared = machine.transitions.some((t) => t.from === from && t.on === trigger && t.to === to)
-    const continuous = from === at || from === settled(machine, at)
+    const continuous = from === at || from === restingState(machine, at)
     const guarded = guardProblem(machine, move)
     const problems = [
       ...(continuous ? [] : [`move ${i + 1} leaves ${from}, but the subject was ${at}`]),
@@ -190,8 +190,8 @@ export function guardProblem(machine: Machine, { from, to, trigger, guards = [] 
 
 const resting = new WeakMap<object, Map<string, string>>()
 
-/** Where a subject comes to rest: follows the edges that the fold applies by itself. */
-export function settled<S extends string>(machine: Machine<S>, state: S): S {
+/** The state in which a subject comes to rest: follows the edges without a rune, which the fold applies by itself. */
+export function restingState<S extends string>(machine: Machine<S>, state: S): S {
   let known = resting.get(machine)
   if (known === undefined) {
     known = new Map(Object.keys(machine.states).map((s) => [s, silentEdges(machine, s).at(-1)?.to ?? s]))

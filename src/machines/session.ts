@@ -1,4 +1,4 @@
-import { defineMachine, type StateOf } from '../kernel/machine.ts'
+import { defineMachine, isTerminal, type StateOf } from '../kernel/machine.ts'
 
 /** Specification 002, Session (there: conversation). */
 export const sessionMachine = defineMachine({
@@ -59,3 +59,8 @@ export const sessionMachine = defineMachine({
 
 /** A state of a session. */
 export type SessionState = StateOf<typeof sessionMachine>
+
+/** Whether the log of a session in this state is sealed. False for a session without a state. */
+export function isSealed(state: string | undefined): boolean {
+  return state === 'closed' || isTerminal(sessionMachine, state)
+}

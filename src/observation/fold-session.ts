@@ -1,6 +1,6 @@
 import type { Json } from '../kernel/json.ts'
 import type { Machine } from '../kernel/machine.ts'
-import { settled } from '../kernel/transition.ts'
+import { restingState } from '../kernel/transition.ts'
 import { type MachineName, machineNamed } from '../machines/all.ts'
 import type { Rune } from '../runes/rune.ts'
 import { carriedMoves } from '../runes/rune.ts'
@@ -106,7 +106,7 @@ function moveSubjects(state: SessionState, rune: Rune) {
 }
 
 function enter(state: SessionState, machine: string, subject_id: string, to: string) {
-  const at = settled(machineNamed(machine) as Machine, to)
+  const at = restingState(machineNamed(machine) as Machine, to)
   const subject = state.subjects.get(subject_id)
   if (subject === undefined) state.subjects.set(subject_id, { machine: machine as MachineName, state: at, version: 1 })
   else {

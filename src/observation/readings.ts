@@ -1,5 +1,5 @@
 import { type Finding, type Machine, predicatesOf } from '../kernel/machine.ts'
-import { settled } from '../kernel/transition.ts'
+import { restingState } from '../kernel/transition.ts'
 import { machineNamed } from '../machines/all.ts'
 import { carriedEdges, concernNames, type Rune, type StoredRecord, toRune } from '../runes/rune.ts'
 import { foldSession, newSessionState } from './fold-session.ts'
@@ -24,7 +24,7 @@ export function readGuardsAgain(session_id: string): (record: StoredRecord) => s
     const now = { state, runes: [], about: rune, payload: rune.payload, at: rune.at }
     const before = (id: string) => state.subjects.get(id)?.state
     // A rune carries other subjects along once its own subject is where it goes.
-    const after = (id: string) => (id === subject_id ? settled(declared, to) : before(id))
+    const after = (id: string) => (id === subject_id ? restingState(declared, to) : before(id))
     const found = new Map([
       ...readAgain(declared, trigger ?? '', { ...now, id: subject_id, stateOf: before }),
       ...carriedEdges(rune, after).flatMap(({ machine, subject_id: id, edge: { on } }) => [

@@ -4,7 +4,7 @@ import { isKind, payloadProblem } from '../runes/kinds.ts'
 import { blobsIn, readRedaction } from '../runes/redaction.ts'
 import { type StoredRecord, toRune } from '../runes/rune.ts'
 import type { BadEvent, Verifier } from '../runes/verify.ts'
-import { foldProblem, nameOf, startFold } from './judge.ts'
+import { foldProblem, nameOf, rowName, startFold } from './judge.ts'
 import type { ReadModel, Row } from './port.ts'
 import type { ArchivedRecord } from './segment.ts'
 
@@ -84,11 +84,9 @@ export async function* damageIn(store: Auditable, models: readonly ReadModel[]):
   }
 }
 
-const keyOf = (model: string, key: string) => `${model} ${key}`
-
 function rowsOf(folding: ReturnType<typeof startFold>): ReadonlyMap<string, Row> {
   const rows = new Map<string, Row>()
-  for (const { model, key, row } of folding.changes()) if (row !== undefined) rows.set(keyOf(model, key), row)
+  for (const { model, key, row } of folding.changes()) if (row !== undefined) rows.set(rowName(model, key), row)
   return rows
 }
 
@@ -100,16 +98,16 @@ async function* differences(
   const missing = new Set(expected.keys())
   for (const { name } of models)
     for (const row of await rows(name)) {
-      const what = `row ${keyOf(name, row.key)}`
-      const right = expected.get(keyOf(name, row.key))
-      missing.delete(keyOf(name, row.key))
+      const what = `row ${rowName(name, row.key)}`
+      const right = expected.get(rowName(name, row.key))
+      missing.delete(rowName(name, row.key))
       if (right === undefined) yield { what, problem: 'it was added; it does not follow from the log.' }
       else if (!isSame(right, row)) yield { what, problem: 'it was changed; it does not follow from the log.' }
     }
   for (const key of missing) yield { what: `row ${key}`, problem: 'it is missing, and follows from the log.' }
 }
 
-/** What the schema of its kind says about a record. Headers and payloads that no append accepts are named. */
+/** Why no append would accept the header or the payload of a record. */
 function shapeProblem(record: StoredRecord): string | undefined {
   try {
     const { kind, payload } = toRune(record, '')

@@ -3,17 +3,17 @@ import type { Listener, Runelog, Source } from './port.ts'
 
 /** Tells readers in this process that a log has grown. */
 export interface Bell {
-  /** After a commit: wakes who waits for one of these sessions, and every listener. */
+  /** After a commit: wakes the followers of these sessions, and every listener. */
   ring(session_ids: readonly string[], source?: Source): void
-  /** Wakes all that wait for a session: notices may have been lost, or the store is poisoned. Each has to look for itself. */
+  /** Wakes every follower and listener: notices may have been lost, or the store is poisoned. Each has to read the log. */
   ringAll(): void
   listen(listener: Listener): () => void
-  /** Calls back whenever this session is rung. Returns the way to stop. */
+  /** Calls back whenever this session is rung. Returns `unsubscribe`. */
   on(session_id: string, wake: () => void): () => void
   isAwaited(session_id: string): boolean
 }
 
-/** Thousands may wait, each for one session: a commit wakes those it concerns, not all. */
+/** Thousands may follow one session each, so a commit wakes only the followers of its sessions. */
 export function createBell(): Bell {
   const listeners = new Set<Listener>()
   const waiting = new Map<string, Set<() => void>>()
@@ -122,7 +122,7 @@ export async function* follow(
     rung = true
     wake()
   }
-  const stop = bell.on(session_id, ring)
+  const unsubscribe = bell.on(session_id, ring)
   signal.addEventListener('abort', ring)
   try {
     while (!signal.aborted) {
@@ -140,9 +140,9 @@ export async function* follow(
       })
     }
   } finally {
-    stop()
+    unsubscribe()
     signal.removeEventListener('abort', ring)
-    // The last one to leave takes the tail along: nothing may ever be added to this session again.
+    // The last follower removes the tail: no later append may come that would.
     if (!bell.isAwaited(session_id)) tail?.forget(session_id)
   }
 }

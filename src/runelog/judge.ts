@@ -17,7 +17,12 @@ export interface Change {
   readonly row: Row | undefined
 }
 
-/** What a sealed log still takes: its archiving, redactions, and the settling of unknown outcomes. */
+/** A name for a row that is unique among all models. */
+export function rowName(model: string, key: string): string {
+  return `${model} ${key}`
+}
+
+/** The kinds that a sealed log still accepts: its archiving, redactions, and the settling of unknown outcomes. */
 const acceptedWhenSealed: readonly string[] = [
   ...['session.archived', 'rune.redacted', 'contract.moved', 'contract.evidence_added'],
   ...['interaction.answered', 'memory.committed'],
@@ -140,8 +145,8 @@ export function inscribe(batch: Prepared, head: Head | undefined, sha256: Sha256
 }
 
 /**
- * The rows of one session, folded again after a redaction, so that erased content does not live on. A row that only the
- * `original` payload gave a reason for goes.
+ * The rows of one session, folded again after a redaction, so that they hold no erased content. A row that followed only
+ * from the `original` payload is removed.
  */
 export function refoldSession(
   models: readonly ReadModel[],
@@ -152,13 +157,12 @@ export function refoldSession(
   const folding = startFold(own, () => undefined)
   for (const record of records) foldRecord(folding, record)
   const changes = folding.changes()
-  const nameOfRow = (model: string, key: string) => `${model} ${key}`
-  const kept = new Set(changes.map(({ model, key }) => nameOfRow(model, key)))
+  const kept = new Set(changes.map(({ model, key }) => rowName(model, key)))
   const rune = toRune(original, '')
   const gone = own.flatMap((model) =>
     model
       .keys(rune, () => undefined)
-      .flatMap((key) => (kept.has(nameOfRow(model.name, key)) ? [] : [{ model: model.name, key, row: undefined }])),
+      .flatMap((key) => (kept.has(rowName(model.name, key)) ? [] : [{ model: model.name, key, row: undefined }])),
   )
   return [...changes, ...gone]
 }
@@ -174,7 +178,7 @@ export async function foldAll(models: readonly ReadModel[], records: AsyncIterab
   return { changes: folding.changes(), count }
 }
 
-/** What was accepted once is accepted at every replay. A record that is not was changed, or added past the log. */
+/** Folds a stored record. A recorded rune is never refused again, so a refusal throws `store_damaged`. */
 export function foldRecord(folding: Folding, record: StoredRecord): void {
   const problem = foldProblem(folding, record)
   if (problem !== undefined) throw faults.store_damaged({ what: nameOf(record), problem })

@@ -2,7 +2,7 @@ import { faults } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
 import type { Json } from '../kernel/json.ts'
 import { isTerminal, type Machine } from '../kernel/machine.ts'
-import { refusalOf, settled, suppose } from '../kernel/transition.ts'
+import { refusalOf, restingState, suppose } from '../kernel/transition.ts'
 import { type MachineName, machineNamed } from '../machines/all.ts'
 import { type ContractStatus, contractMachine } from '../machines/contract.ts'
 import type { SessionState } from '../machines/session.ts'
@@ -21,7 +21,7 @@ export type Subject = {
   readonly event_id: number
 }
 
-/** These come and go by the thousand. They are listed only where they wait: an index entry costs as much as a rune. */
+/** Machines with thousands of short-lived subjects. Only waiting ones are listed: an index entry costs as much as a rune. */
 const passing: ReadonlySet<string> = new Set<MachineName>(['turn', 'tool', 'contract'])
 
 /** The state of every subject. Its fold is the gate of the log: an illegal move is refused here and nowhere else. */
@@ -70,7 +70,7 @@ function entered(
   { session_id, event_id, at }: FoldableRune,
 ): Row<Subject> {
   const declared = machineNamed(machine) as Machine
-  const state = settled(declared, to)
+  const state = restingState(declared, to)
   const isListed = !passing.has(machine) || declared.states[state]?.resumable === true
   const value: Subject = { machine, state, version: version + 1, session_id, event_id }
   return { key, tag: isListed ? `${machine}:${state}` : null, sort: at, value }
@@ -104,7 +104,7 @@ export const sessions: ReadModel<SessionRow> = {
 
 const epochOf = (rune: FoldableRune) => (rune.kind === 'run.moved' ? rune.payload.epoch : undefined)
 
-/** Which holder of a run may write. To acquire a run and to take it away both raise the epoch; nothing lowers it. */
+/** The epoch of each run. Acquiring a run and taking it from its worker both raise it; nothing lowers it. */
 export const epochs: ReadModel<{ readonly epoch: number }> = {
   name: 'epochs',
   version: 1,
@@ -118,10 +118,10 @@ export const epochs: ReadModel<{ readonly epoch: number }> = {
   },
 }
 
-/** Who holds a key. It stays when the contract has completed: what happened must not happen twice. */
+/** The holder of a key. It stays after the contract has completed: the action must not happen twice. */
 export type Claim = { readonly execution_id: string; readonly session_id: string; readonly state: ContractStatus }
 
-/** The other direction, while the contract is not over: a move names the contract, not the key. */
+/** The key of a contract that is not over. Moves name the contract, not the key. */
 type Claimed = { readonly claim: string }
 
 /** The first word of a key says what it is, and ids have no blanks: keys never collide, whatever a session is called. */
@@ -161,7 +161,7 @@ export const claims: ReadModel<Claim | Claimed> = {
   },
 }
 
-/** Tells who holds a key from the row that leads from a contract to its key. */
+/** Tells the holder of a key from the row with the key of a contract. */
 export function isClaim(value: Json): value is Claim {
   return typeof value === 'object' && value !== null && 'execution_id' in value
 }
@@ -220,7 +220,7 @@ export function allModels(added: readonly ReadModel[] = []): readonly ReadModel[
   return models
 }
 
-/** Which folds the rows of a store follow from. Rows of other folds are folded again from the first rune. */
+/** Identifies the folds of a store. Rows with another fingerprint are folded again from the first rune. */
 export function fingerprint(models: readonly ReadModel[]): string {
   return JSON.stringify(models.map(({ name, version }) => [name, version]))
 }

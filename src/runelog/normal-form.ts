@@ -1,4 +1,4 @@
-import { composed, type Reading } from './reading.ts'
+import { composed, type Decoding } from './decoding.ts'
 
 /** Marks, and the two letters whose normal form is one: the halfwidth sound marks. */
 const mark = /^[\p{M}\uff9e\uff9f]/u
@@ -65,8 +65,8 @@ function factsOf(point: number): number {
   return facts[point]
 }
 
-/** A reading with every letter beyond ASCII decomposed (NFKD) and in lower case. Undefined if the text is ASCII. */
-export function normalised(outer: Reading): Reading | undefined {
+/** A decoding with every letter beyond ASCII decomposed (NFKD) and in lower case. Undefined if the text is ASCII. */
+export function normalised(outer: Decoding): Decoding | undefined {
   const { text } = outer
   if (text.search(beyond_ascii) < 0) return undefined
   const normal = streamSafe(text, normalForm)
@@ -126,9 +126,9 @@ export function createNormalFilter(forms: readonly string[]): (text: string) => 
 
 const last_cluster = /[^\0-\x7f][\p{M}\uff9e\uff9f]{0,30}$/u
 
-/** A reading without the letter at its end, since more marks may follow it. */
-export function withoutLastCluster(reading: Reading): Reading {
-  const { text } = reading
+/** A decoding without the letter at its end, since more marks may follow it. */
+export function withoutLastCluster(decoding: Decoding): Decoding {
+  const { text } = decoding
   const at = text.slice(-64).search(last_cluster)
-  return at < 0 ? reading : { ...reading, text: text.slice(0, Math.max(0, text.length - 64) + at) }
+  return at < 0 ? decoding : { ...decoding, text: text.slice(0, Math.max(0, text.length - 64) + at) }
 }

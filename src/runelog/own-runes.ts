@@ -22,7 +22,7 @@ interface Redaction<R> {
   readonly batch: Prepared
   /** What is stored in place of the payload. */
   readonly payload: string
-  /** What the payload referred to is erased with it, whatever else refers to the same content. */
+  /** Blobs that the payload referred to. They are erased with it, even if other runes refer to them. */
   readonly blobs: readonly string[]
 }
 
@@ -76,7 +76,7 @@ export function archival(
   return prepare({ session_id, runes: [rune] }, ports, true)
 }
 
-/** Unfinished work that would go on with what a redaction leaves of an event. */
+/** Unfinished work that depends on the content of an event. */
 interface InUse {
   readonly what: 'call' | 'run' | 'goal'
   readonly id: string
@@ -84,16 +84,16 @@ interface InUse {
   readonly run_id?: string
 }
 
-/** What a call is begun, repeated or decided by, until it is over. */
+/** Kinds that an open call depends on: it is begun, repeated or decided by them. */
 const ofCall: ReadonlySet<Kind> = new Set<Kind>([
   ...(['tool.call', 'contract.opened', 'contract.evidence_added'] as const),
   ...(['interaction.opened', 'interaction.answered'] as const),
 ])
 
-/** The input of an agent, until it has answered. Afterwards it is a part of the conversation. */
+/** Kinds with input of an agent. A run depends on them until the agent has answered. */
 const ofRun: ReadonlySet<Kind> = new Set<Kind>(['run.submitted', 'run.briefed', 'run.requested', 'turn.started'])
 
-/** What a goal is planned, executed and reviewed by, until it is over. Its runs and calls have rules of their own. */
+/** Kinds that an open goal depends on. Its runs and calls have rules of their own. */
 const ofGoal = /^(plan|goal|task|coordination|interaction)\./
 
 const answers: ReadonlySet<Kind> = new Set<Kind>(['turn.tool_calls_received', 'turn.completed'])
@@ -129,7 +129,7 @@ function about(records: readonly StoredRecord[], id: string): readonly Read[] {
 }
 
 /** Whether the last move of such a subject leaves it unfinished. False if there is none. */
-function isOpen(some: readonly Read[], machine: 'call' | 'tool' | 'contract' | 'run' | 'goal'): boolean {
+function isOpen(some: readonly Read[], machine: 'tool' | 'contract' | 'run' | 'goal'): boolean {
   const { to } = some.findLast(({ header }) => header.machine === machine)?.header ?? {}
   return to !== undefined && declaredState(machine, to)?.terminal !== true
 }

@@ -11,7 +11,7 @@ export type Source = 'own' | 'foreign' | 'lost'
 /** Called with the sessions that were written to. */
 export type Listener = (session_ids: readonly string[], source: Source) => void
 
-/** What can be read of a store. Nothing here writes. */
+/** The reads of a store. Nothing here writes. */
 export interface RunelogReader {
   /** Runes of one session by `event_id`: oldest first, or newest first with `backward`. */
   read(session_id: string, range?: Range): Promise<readonly Rune[]>
@@ -31,13 +31,13 @@ export interface RunelogReader {
   count(model: ReadModel, tag: string, limit: number): Promise<Counted>
   /** Sessions in which a text has all these words, the newest first, as of the last commit. Never blocks the process. */
   search(query: WordQuery): Promise<readonly FoundSession[]>
-  /** Calls back after each commit, with the sessions it wrote to and whose commit it was. Returns the way to stop. */
+  /** Calls back after each commit, with the sessions it wrote to and whose commit it was. Returns `unsubscribe`. */
   watch(listener: Listener): () => void
   /** The stored bytes of one session, in order, for verification and export. Reads cold storage too. */
   records(session_id: string, after?: number): AsyncIterable<StoredRecord>
 }
 
-/** What the system asks of storage. Three stores implement it, and one suite of tests holds them to it. */
+/** The storage port. Three stores implement it, and one suite of tests checks them all. */
 export interface Runelog extends RunelogReader {
   /**
    * Records every rune of the batch or none, together with the read-model rows that follow from them. Once the promise
@@ -124,23 +124,24 @@ export interface Head {
   readonly archived: boolean
 }
 
-/** What a store needs from the machine it runs on. */
+/** Hashing, randomness, time and the signing key of the host. */
 export interface Ports {
   readonly sha256: Sha256
   /** Lower-case hex of that many unpredictable bytes. */
   readonly random: (bytes: number) => string
-  /** Milliseconds since 1970, UTC. Asked only for the runes that the store writes of its own accord. */
+  /** Milliseconds since 1970, UTC. Used only for redactions and archiving, which the store records itself. */
   readonly now: () => number
-  /** The key of the store; it signs what the store did to a log. Asked for only then. */
+  /** The key of the store, which signs redactions. Called only when it is needed. */
   readonly signer: () => Signer
 }
 
-/** What a developer may add to a store. */
+/** Options of every store. */
 export interface RunelogOptions {
   /** Read models in addition to the built-in ones. */
   readonly models?: readonly ReadModel[]
   /** Takes secrets out of payloads before anything else sees them. */
   readonly redactor?: Redactor
+  /** Called once when the store is poisoned. */
   readonly broken?: (fault: Fault) => void
   /** Erases what a redacted payload referred to. May be called again for what is gone already. */
   readonly eraseBlobs?: (refs: readonly string[]) => Promise<void>

@@ -15,7 +15,7 @@ import {
 } from '../runes/rune.ts'
 import type { Append, Fence, Ports } from './port.ts'
 import type { Redactor } from './redactor.ts'
-import { long, othersTurn } from './slices.ts'
+import { longText, othersTurn } from './slices.ts'
 
 /** A batch that is sound by itself. Whether it fits the log is for `judge` to say. */
 export interface Prepared {
@@ -39,7 +39,7 @@ const draftNames = new Set<string>(['kind', 'visibility', 'at', 'actor', 'payloa
 const actorNames: ReadonlySet<string> = new Set(actors)
 const visibilityNames: ReadonlySet<string> = new Set(visibilities)
 
-/** What preparing a batch needs. */
+/** The ports of `prepare`. */
 export interface Preparing extends Pick<Ports, 'sha256' | 'random'> {
   readonly redactor: Redactor | undefined
 }
@@ -59,7 +59,7 @@ export async function prepareLong(batch: Append, ports: Preparing): Promise<Prep
     for (const draft of runes) {
       const rune = prepareRune(session_id, draft, ports, false)
       done.push(rune)
-      if (rune.payload.length > long) await othersTurn()
+      if (rune.payload.length > longText) await othersTurn()
     }
     return prepared(batch, done)
   } catch (error) {

@@ -26,9 +26,9 @@ interface Secrets {
   readonly secrets?: ReadonlyMap<string, string>
 }
 
-/** So many characters are cleaned in one turn of the event loop. A text that is longer is cleaned in pieces. */
+/** How many characters are cleaned in one turn of the event loop. A longer text is cleaned in pieces. */
 const slice = 65_536
-/** How many characters the texts may have together that are known to be clean. */
+/** How many characters of texts that are known to be clean are kept. */
 const most_known = 8_000_000
 
 /** Replaces secrets in strings, keys and numbers, in each usual encoding. A secret that is too short is refused. */
@@ -125,7 +125,7 @@ export function createRedactor({ secrets = new Map() }: Secrets): Redactor {
       return { value: cleaned, text: canonicalJson(cleaned) }
     },
     clean(value) {
-      // First, since it refuses what is no JSON: a value that contains itself has no end.
+      // First, since it refuses a value that contains itself.
       const text = canonicalJson(value)
       if (!isSuspect(value)) return { value, text }
       const steps = cleaning(value)
@@ -137,7 +137,7 @@ export function createRedactor({ secrets = new Map() }: Secrets): Redactor {
 }
 
 interface CleanStream {
-  /** What may be passed on now: never a part of a secret whose rest is still to come. */
+  /** Returns the text that may be passed on now. A possible beginning of a secret is held back. */
   add(text: string): string
   end(): string
 }
@@ -159,7 +159,7 @@ export function cleanStream({ safeLength, redact }: Pick<Redactor, 'safeLength' 
   }
 }
 
-/** Long texts that are known to be clean: they are recorded soon, and to read them again would hold the event loop. */
+/** Long texts that are known to be clean: they are recorded soon, and a second search would block the event loop. */
 function createKnown() {
   const texts = new Set<string>()
   let characters = 0

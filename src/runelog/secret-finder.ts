@@ -1,26 +1,26 @@
-import { createMatcher } from './matcher.ts'
-import { createNormalFilter, normalised, withoutLastCluster } from './normal-form.ts'
 import {
+  type Decoding,
+  decodingsOf,
   every_mark,
   type Joining,
-  joinedReadings,
+  joinedDecodings,
   joiningsFor,
   lineEndForms,
   lineForms,
   most_layers,
-  type Reading,
-  readingsOf,
-} from './reading.ts'
+} from './decoding.ts'
+import { createMatcher } from './matcher.ts'
+import { createNormalFilter, normalised, withoutLastCluster } from './normal-form.ts'
 
 /** A secret needs this many characters: a shorter one occurs by chance in ids, numbers and words. */
 export const shortest_secret = 8
 
 /**
- * What to look for in the readings of a text, in lower case: the secret, how it reads without escapes of its own, its
+ * What to look for in the decodings of a text, in lower case: the secret, how it reads without escapes of its own, its
  * lines with other ends and joined, spaces as in a web form, and its bytes in hex and in base64 at any offset.
  */
 function formsOf(secret: string): readonly string[] {
-  const texts = [...readingsOf(secret)].flatMap((reading) => [reading, normalised(reading) ?? reading])
+  const texts = [...decodingsOf(secret)].flatMap((decoding) => [decoding, normalised(decoding) ?? decoding])
   const forms = [
     ...texts.flatMap(({ text }) => lineForms(text)).flatMap((text) => [text, text.replaceAll(' ', '+')]),
     ...lineEndForms(secret).flatMap((text) => byteForms(new TextEncoder().encode(text))),
@@ -32,7 +32,7 @@ function formsOf(secret: string): readonly string[] {
 const inLowerCase = (text: string) => text.replaceAll('\u0130', 'i').toLowerCase()
 
 function normalFormsOf(secret: string): readonly string[] {
-  const normals = [...readingsOf(secret)].map((reading) => normalised(reading)?.text)
+  const normals = [...decodingsOf(secret)].map((decoding) => normalised(decoding)?.text)
   return normals.filter((text) => text !== undefined).map(inLowerCase)
 }
 
@@ -41,15 +41,15 @@ interface Sought {
   isNormalSought(text: string): boolean
 }
 
-/** A reading, also with its lines joined, and each of them in normal form where that may contain a secret. */
-function* variantsOf(reading: Reading, { joinings, isNormalSought }: Sought): Generator<Reading> {
-  yield* withNormal(reading, isNormalSought)
-  for (const joined of joinedReadings(reading, joinings)) yield* withNormal(joined, isNormalSought)
+/** A decoding, also with its lines joined, and each of them in normal form where that may contain a secret. */
+function* variantsOf(decoding: Decoding, { joinings, isNormalSought }: Sought): Generator<Decoding> {
+  yield* withNormal(decoding, isNormalSought)
+  for (const joined of joinedDecodings(decoding, joinings)) yield* withNormal(joined, isNormalSought)
 }
 
-function* withNormal(reading: Reading, isNormalSought: Sought['isNormalSought']): Generator<Reading> {
-  yield reading
-  const normal = isNormalSought(reading.text) ? normalised(reading) : undefined
+function* withNormal(decoding: Decoding, isNormalSought: Sought['isNormalSought']): Generator<Decoding> {
+  yield decoding
+  const normal = isNormalSought(decoding.text) ? normalised(decoding) : undefined
   if (normal !== undefined) yield normal
 }
 
@@ -75,16 +75,16 @@ interface Finder {
   safeLength(text: string): number
 }
 
-/** What is further from the end of a text is the beginning of no secret. */
+/** A secret that is not complete yet begins at most this far from the end of a text. */
 const longest_reach = 65_536
 
-/** What a text has whose readings differ: escapes, lines, letters that are not ASCII. */
+/** Escapes, line breaks and letters beyond ASCII: a text without them has one decoding. */
 const mayReadOtherwise = /[\\%&\r\n\u0080-\uffff]/
 
 /** Finds nothing, for a store without secrets. */
 export const blind: Finder = { find: () => undefined, spans: () => [], safeLength: ({ length }) => length }
 
-/** Looks for each form of a secret in each reading of a text; an encoding of an encoding needs no rule of its own. */
+/** Looks for each form of a secret in each decoding of a text; an encoding of an encoding needs no rule of its own. */
 export function createFinder(secrets: readonly (readonly [name: string, value: string])[]): Finder {
   const lengths = new Map(secrets.map(([name, { length }]) => [name, length]))
   const forms = secrets.flatMap(([name, value]) => formsOf(value).map((form) => ({ name, form })))
@@ -98,29 +98,29 @@ export function createFinder(secrets: readonly (readonly [name: string, value: s
   const openSought = { joinings, isNormalSought: () => hasNormalForms }
 
   // A short secret that looks as if it had escapes may be too short without them, so each kind is also decoded by itself.
-  const ownLayers = Math.max(...secrets.map(([, value]) => [...readingsOf(value)].length - 1))
+  const ownLayers = Math.max(...secrets.map(([, value]) => [...decodingsOf(value)].length - 1))
   const looksEscaped = ownLayers > 0
   const layers = most_layers + ownLayers
   const kinds = looksEscaped ? [every_mark, ...every_mark] : [every_mark]
 
-  function* variants(text: string): Generator<Reading> {
+  function* variants(text: string): Generator<Decoding> {
     const marksRead = new Set<string>()
-    for (const reading of readingsOf(text, { layers })) {
-      if (looksEscaped) for (const mark of every_mark) if (reading.text.includes(mark)) marksRead.add(mark)
-      yield* variantsOf(reading, sought)
+    for (const decoding of decodingsOf(text, { layers })) {
+      if (looksEscaped) for (const mark of every_mark) if (decoding.text.includes(mark)) marksRead.add(mark)
+      yield* variantsOf(decoding, sought)
     }
     // One kind by itself reads as all of them do, if there is no other.
     if (marksRead.size < 2) return
     for (const marks of every_mark)
-      for (const reading of readingsOf(text, { marks, layers })) yield* variantsOf(reading, sought)
+      for (const decoding of decodingsOf(text, { marks, layers })) yield* variantsOf(decoding, sought)
   }
 
   /** Of a text that is still to go on, every letter may be the beginning of a secret. */
-  function* openVariants(text: string): Generator<Reading> {
+  function* openVariants(text: string): Generator<Decoding> {
     for (const marks of kinds)
-      for (const reading of readingsOf(text, { isOpen: true, marks, layers })) {
-        yield* variantsOf(reading, openSought)
-        if (hasNormalForms) yield* variantsOf(withoutLastCluster(reading), openSought)
+      for (const decoding of decodingsOf(text, { isOpen: true, marks, layers })) {
+        yield* variantsOf(decoding, openSought)
+        if (hasNormalForms) yield* variantsOf(withoutLastCluster(decoding), openSought)
       }
   }
 
@@ -132,7 +132,7 @@ export function createFinder(secrets: readonly (readonly [name: string, value: s
   function find(text: string): string | undefined {
     if (text.length < shortest_secret) return undefined
     const name = nameIn(text)
-    // Ids and most short texts have one reading only.
+    // Ids and most short texts have one decoding only.
     if (name !== undefined || !mayReadOtherwise.test(text)) return name
     // Kinds of escapes by themselves often read as all of them together.
     const seen = new Set([text])
@@ -157,11 +157,11 @@ export function createFinder(secrets: readonly (readonly [name: string, value: s
 
   const longerOf = (a: string, b: string) => ((lengths.get(a) ?? 0) >= (lengths.get(b) ?? 0) ? a : b)
 
-  /** Those of one reading. They come from left to right, so that millions that overlap, as in "aaaa…", need no list. */
-  function* spansOf(reading: Reading): Generator<Span> {
-    const text = inLowerCase(reading.text)
+  /** The spans of one decoding, from left to right, so that millions of overlaps, as in "aaaa…", need no list. */
+  function* spansOf(decoding: Decoding): Generator<Span> {
+    const text = inLowerCase(decoding.text)
     let [begin, end, longest] = [0, 0, '']
-    const span = () => ({ from: reading.from(begin), to: reading.to(end - 1), name: longest })
+    const span = () => ({ from: decoding.from(begin), to: decoding.to(end - 1), name: longest })
     for (let match = matcher.next(text, 0); match !== undefined; match = matcher.next(text, match.from + 1)) {
       const { from, to, pattern } = match
       const name = forms[pattern]?.name ?? ''
@@ -176,9 +176,9 @@ export function createFinder(secrets: readonly (readonly [name: string, value: s
     if (end > 0) yield span()
   }
 
-  function spansIn(readings: Iterable<Reading>): readonly Span[] {
+  function spansIn(decodings: Iterable<Decoding>): readonly Span[] {
     const found: Span[] = []
-    for (const reading of readings) for (const span of spansOf(reading)) found.push(span)
+    for (const decoding of decodings) for (const span of spansOf(decoding)) found.push(span)
     const spans: Span[] = []
     for (const span of found.sort((a, b) => a.to - b.to)) join(spans, span)
     return spans
@@ -199,7 +199,7 @@ export function createFinder(secrets: readonly (readonly [name: string, value: s
       for (let before = -1; before !== cut; ) {
         before = cut
         for (const { from, to } of spans) if (from < cut && cut < to) cut = from
-        for (const reading of open) cut = startOfUnit(reading, cut)
+        for (const decoding of open) cut = startOfUnit(decoding, cut)
       }
       return start + cut
     },
@@ -215,7 +215,7 @@ function tailStart(text: string, reach: number, unit: number): number {
 }
 
 /** The beginning of the escape that this place is inside of, or the place itself. */
-function startOfUnit({ text, from, to }: Reading, place: number): number {
+function startOfUnit({ text, from, to }: Decoding, place: number): number {
   let low = 0
   let high = text.length
   while (low < high) {

@@ -18,13 +18,14 @@ export interface Segments {
   write(session_id: string, records: readonly ArchivedRecord[]): Promise<{ segment: string; sha256: string }>
   /** The records of a file that a store refers to. A file whose bytes do not fit its name is refused. */
   read(segment: string): Promise<readonly ArchivedRecord[]>
+  /** The records of a file that no store refers to. Its name is not checked. */
   readStray(file: string): Promise<readonly ArchivedRecord[]>
   remove(segment: string): Promise<void>
 }
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9_.~-]*-[0-9a-f]{16}\.ndjson\.gz$/
 
-/** Names come back from a database, which others may have changed. Only one that this room makes is taken for a file. */
+/** Names are read from a database that another program may have changed, so only names that `write` makes are accepted. */
 export function isSegmentName(name: unknown): name is string {
   return typeof name === 'string' && namePattern.test(name)
 }
@@ -142,7 +143,7 @@ export interface Stray {
   readonly events: number
 }
 
-/** Whether nothing is lost with it. */
+/** Whether a stray file can be removed without losing events. */
 export function mayGo({ holds }: Stray): boolean {
   return holds === 'draft' || holds === 'copy'
 }

@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 
 /** How many runes are worked on before others get a turn of the event loop. A few milliseconds. */
 export const sliceRunes = 250
-/** A text with more characters takes milliseconds in each step: to make, to measure, to hash, to write. Others get their turns between. */
-export const long = 500_000
+/** A text with more characters takes milliseconds to make, to hash and to write. Other work gets a turn between these steps. */
+export const longText = 500_000
 
 let last: Promise<void> = Promise.resolve()
 

@@ -71,7 +71,7 @@ export interface BundleVerdict {
   readonly bad: BadEvent | undefined
 }
 
-/** Takes the lines of a bundle one after another. Any text may come: what is damaged is named, and nothing is thrown. */
+/** Checks the lines of a bundle one after another. Any text may come: damage is reported, and nothing is thrown. */
 export function createBundleVerifier(ports: Omit<VerifierPorts, 'format'>) {
   const { check, trusted } = ports
   let verifier: Verifier | undefined
@@ -98,7 +98,7 @@ export function createBundleVerifier(ports: Omit<VerifierPorts, 'format'>) {
   function goOn(line: string, { take }: Verifier): string | BadEvent | undefined {
     const value = parse(line)
     if (value === undefined) return 'its line is not JSON.'
-    if (checkpoint !== undefined) return 'it stands after the checkpoint, which ends a bundle.'
+    if (checkpoint !== undefined) return 'it comes after the checkpoint, which ends a bundle.'
     if ('checkpoint' in value) return finish(line, value)
     const problem = take(value)
     if (problem !== undefined) return problem
@@ -161,7 +161,7 @@ export function createBundleVerifier(ports: Omit<VerifierPorts, 'format'>) {
 
 const misspelled = 'its line is not written as an export writes it.'
 
-/** What the verifier has accepted as a record, which it does only if its fields have these types. */
+/** A record that the verifier accepted: its fields have these types. */
 type RecordLike = StoredRecord & Readonly<Record<string, unknown>>
 
 function readHeader(line: string): BundleHeader | undefined {

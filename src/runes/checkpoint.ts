@@ -3,8 +3,8 @@ import { canonicalJson } from '../kernel/json.ts'
 import type { Mark } from './rune.ts'
 
 /**
- * A signed statement that a session's log had this hash at this event. Kept where the writer of the log cannot reach
- * it, it turns a rewritten past into one that can be proved.
+ * A signed statement that a session's log had this hash at this event. Kept where the writer of the log cannot change
+ * it, it proves that the log was rewritten.
  */
 export interface Checkpoint extends Mark {
   readonly session_id: string
@@ -35,7 +35,7 @@ export function signCheckpoint(statement: Unsigned, { public_key, sign }: Signer
   return { ...statement, public_key, signature: sign(signedText({ ...statement, public_key })) }
 }
 
-/** What was parsed as a checkpoint, in its one written form; undefined if it is none. */
+/** Reads a parsed value as a checkpoint. Undefined if it is not one in its only written form. */
 export function readCheckpoint(value: unknown): Checkpoint | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { session_id, event_id, hash, at, public_key, signature } = value as Record<string, unknown>
@@ -46,12 +46,12 @@ export function readCheckpoint(value: unknown): Checkpoint | undefined {
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
-/** Hex can be written in several ways; only the one that we write counts, or a byte could change unseen. */
+/** Accepts only lower-case hex: with a second spelling, a byte could change without being noticed. */
 export function isHex(value: unknown, digits: number): value is string {
   return typeof value === 'string' && value.length === digits && /^[0-9a-f]*$/.test(value)
 }
 
-/** What is wrong with a checkpoint as such; whether a log agrees with it is another question. */
+/** Why the key or the signature of a checkpoint is refused. It is not compared with a log here. */
 export function checkpointProblem(
   checkpoint: Checkpoint,
   check: CheckSignature,

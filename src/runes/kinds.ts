@@ -48,7 +48,7 @@ const evidence = z.strictObject({
   response: z.strictObject({ status: z.int().exactOptional(), body: z.string().exactOptional() }).exactOptional(),
   /** The report of a tool that returned after it was given up. `failed` leaves open whether it happened. */
   reported: z.enum(['done', 'failed', 'did_not_happen']).exactOptional(),
-  /** What a tool that was done returned. If it was long, this is its beginning, and the whole is kept. */
+  /** The output of a tool that reported `done`. Of a long output it is the beginning, and the whole is kept. */
   result: jsonValue.exactOptional(),
   output_ref: z.string().exactOptional(),
 })
@@ -153,7 +153,7 @@ export const kinds = {
     reason: z.string(),
     input: jsonValue.optional(),
   }),
-  /** Resuming found another number of waiting contracts than the checkpoint expects. */
+  /** A reply found another number of waiting contracts than expected. */
   'run.misaligned': z.strictObject({ expected: z.array(z.string()), found: z.array(z.string()) }),
 
   'turn.started': z.strictObject({ turn_id: z.string(), agent_id: z.string(), input: jsonValue }),
@@ -164,7 +164,7 @@ export const kinds = {
     round: z.int(),
     offset: z.int(),
   }),
-  /** What the model makes of the mood of whom it talks to. It moves nothing. */
+  /** The mood of the user, as the model sees it. It moves nothing. */
   'turn.emotion_detected': z.strictObject({
     primary: z.string(),
     category: z.string(),
@@ -200,7 +200,7 @@ export const kinds = {
     round: z.int(),
     finish: z.enum(['stop', 'truncated', 'filtered', 'round_limit', 'repeated_calls', 'no_more_calls']),
   }),
-  /** What a cut answer used is spent all the same. */
+  /** `usage` counts for the budgets, although the answer was cut. */
   'turn.interrupted': z.strictObject({ reason: z.string(), partial_output: z.string(), usage: usage.optional() }),
   /** `retryable`: a new turn tries again, after `retry_in_ms`. */
   'turn.error': z.strictObject({
@@ -223,7 +223,7 @@ export const kinds = {
   'tool.approval_requested': z.strictObject({
     call_id: z.string(),
     policy_reason: z.string(),
-    /** What an approval will be bound to: tool, definition, canonical arguments, policy. */
+    /** The digest that an approval is bound to: tool, definition, canonical arguments, policy. */
     digest: z.string(),
   }),
   'tool.approved': z.strictObject({ call_id: z.string(), approver: z.string(), digest: z.string().nullable() }),
@@ -327,7 +327,7 @@ export const kinds = {
     duration_ms: z.int().nonnegative(),
     failure: jsonObject.optional(),
   }),
-  /** What an ended coordination leaves behind: the files, each by the reference under which its text is kept. */
+  /** The files of an ended coordination, each with the reference under which its text is kept. */
   'coordination.frozen': z.strictObject({ files: z.array(z.strictObject({ name: z.string(), ref: z.string() })) }),
   'coordination.alerted': z.strictObject({ failure: jsonObject }),
 
@@ -366,7 +366,7 @@ export function isKind(kind: string): kind is Kind {
   return Object.hasOwn(kinds, kind)
 }
 
-/** What is wrong with a payload; nothing if it has the shape of its kind. */
+/** Why a payload does not have the shape of its kind; undefined if it has. */
 export function payloadProblem(kind: Kind, payload: unknown): string | undefined {
   const checked = (kinds[kind] as z.ZodType).safeParse(payload)
   if (checked.success) return undefined

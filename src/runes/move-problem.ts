@@ -2,7 +2,7 @@ import type { Machine, Reading } from '../kernel/machine.ts'
 import { guardProblem } from '../kernel/transition.ts'
 import { machineNamed, machines } from '../machines/all.ts'
 
-/** What a rune says of the move that it records. */
+/** The fields of a rune that record its move. */
 interface Recording {
   readonly kind: string
   readonly machine?: string | undefined
@@ -40,8 +40,8 @@ for (const { name: machine, initial, opens, transitions } of machines as readonl
 }
 
 /**
- * What is wrong with the move that a rune records, judged by the declarations alone; nothing if it is legal. A store asks
- * before it records, and the verifier asks of what is recorded.
+ * Why the declarations refuse the move that a rune records; undefined if it is legal. A store calls this before it
+ * records a rune, and the verifier calls it for each recorded one.
  */
 export function moveProblem(draft: Recording): string | undefined {
   const { machine, subject_id, from, to, trigger, kind } = draft

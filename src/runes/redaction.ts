@@ -36,7 +36,7 @@ export function redactionText(statement: RedactionStatement, public_key: string)
   return statementText('redaction', { ...about, redacted_by, at, public_key })
 }
 
-/** What was parsed as the payload of a `rune.redacted`; undefined if it is none. 0.1 neither named nor signed. */
+/** Reads the payload of a `rune.redacted`; undefined if it is none. Logs of 0.1 have neither principal nor signature. */
 export function readRedaction(payload: string): Signed | undefined {
   const value = parseObject(payload)
   if (value === undefined) return undefined
@@ -72,7 +72,7 @@ function parseObject(text: string): Readonly<Record<string, Json>> | undefined {
   }
 }
 
-/** Stands in a payload where content was erased. */
+/** Replaces erased content in a payload. */
 export const erased = '[redacted]'
 
 /**
@@ -106,6 +106,9 @@ export function erasedPayload(kind: Kind, payload: Readonly<Record<string, Json>
     }),
   )
 }
+
+/** The reference of a text that is kept outside the log, by the SHA-256 of its bytes in hex. */
+export const blobRef = (sha256: string) => `blob_${sha256}`
 
 /** Whether a text is a reference to a whole output or file. */
 export const isBlobRef = (text: unknown) => typeof text === 'string' && /^blob_[0-9a-f]{64}$/.test(text)

@@ -34,7 +34,7 @@ export interface RecordedMove {
   readonly guards?: readonly Reading[]
 }
 
-/** What a writer says; the store adds where it stands and what proves it. */
+/** A rune as its writer gives it. The store adds its place in the log and its hashes. */
 export type Draft<K extends Kind = Kind> = {
   [J in K]: Concerns &
     Partial<RecordedMove> & {
@@ -99,11 +99,11 @@ export interface StoredRecord {
   readonly header: string
   readonly hash: string
   readonly payload: string
-  /** Null after redaction: what was hashed can no longer be tried. */
+  /** Null after redaction: without it, the erased text cannot be guessed from its digest. */
   readonly salt: string | null
 }
 
-/** That a log had this hash at this event. It makes a rewritten past show. */
+/** A place that a log must pass through. It shows whether the past was rewritten. */
 export interface Mark {
   readonly event_id: number
   readonly hash: string
@@ -119,7 +119,7 @@ export function toRune(record: StoredRecord, prev_hash: string): Rune {
   return rune
 }
 
-/** Tasks had no conditions that anything decided: what they named was never evaluated. */
+/** Version 1 of a task had no condition that was evaluated. */
 function withoutCondition(task: Json): Json {
   const { depends_on = [] } = task as { readonly depends_on?: Json }
   return { needs: depends_on, condition: null, ...(task as object) }
@@ -160,7 +160,7 @@ export function upcast(kind: Kind, version: number, payload: Json): Json {
   return remaining.reduce((value, step) => step(value), payload)
 }
 
-/** What stands before the first rune of every session. */
+/** The hash before the first rune of every session. */
 export const genesis = '0'.repeat(64)
 
 /** The part of a rune that the chain covers: all but the payload, which is covered by its digest, and the links. */
@@ -175,7 +175,7 @@ export const headerNames = [
   ...['machine', 'subject_id', 'from', 'to', 'trigger', 'guards', 'payload_sha256', 'schema_version'],
 ].sort() as readonly (keyof ChainedHeader)[]
 
-/** What comes before a value: an actor comes first, and no header is without. */
+/** The text before each value. The first name is `actor`, which every header has. */
 const before = headerNames.map((name, i) => `${i === 0 ? '{' : ','}"${name}":`)
 const beforeText = before.map((label) => `${label}"`)
 
@@ -235,7 +235,7 @@ export function link(prev_hash: string, header: string, sha256: Sha256): string 
   return sha256(hashedTexts.rune(prev_hash, header))
 }
 
-/** What a rune says about whom it concerns; enough to find the subjects that it moves along. */
+/** The ids of a rune, enough to find the subjects that it carries along. */
 export interface Carrier extends Concerns {
   readonly kind: string
   readonly session_id: string

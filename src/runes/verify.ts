@@ -20,7 +20,7 @@ export interface BadEvent {
   readonly problem: string
 }
 
-/** An erasure that the log vouches for. */
+/** An erasure with a recorded redaction. */
 export interface Redacted {
   readonly event_id: number
   /** The event that records the erasure. */
@@ -35,16 +35,16 @@ export interface Redacted {
 
 /** Checks the records of one log in order. */
 export interface Verifier {
-  /** Takes the records in order. Once it has named a bad event, the rest proves nothing. Any bytes may come; it never throws. */
+  /** Checks the next record. After a bad event, later results prove nothing. Any bytes may come; it never throws. */
   take(record: unknown): BadEvent | undefined
-  /** What only the end can show: events that are missing, and erasures without a redaction. */
+  /** Checks what only the end can show: missing events, and erasures without a redaction. */
   end(): BadEvent | undefined
   /** How far the log is proved. */
   head(): Mark
   redactions(): readonly Redacted[]
 }
 
-/** What a verifier needs. */
+/** The ports of a verifier. */
 export interface VerifierPorts {
   readonly sha256: Sha256
   readonly check: CheckSignature

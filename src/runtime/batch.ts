@@ -1,7 +1,7 @@
 import { faults } from '../faults/catalogue.ts'
 import { type BatchMove, checkBatch } from '../kernel/coupling.ts'
 import type { EdgeOn, Machine, Reading, StateOf, TriggerOf } from '../kernel/machine.ts'
-import { type Decision, refusalOf, settled, transition } from '../kernel/transition.ts'
+import { type Decision, refusalOf, restingState, transition } from '../kernel/transition.ts'
 import { type MachineName, machineOf } from '../machines/all.ts'
 import { couplings } from '../machines/couplings.ts'
 import { type GivenFacts, type Named, recordedFacts } from '../observation/guard-facts.ts'
@@ -130,7 +130,7 @@ export function createBatch(state: SessionState, at: number): Batch {
   const overlay = new Map<string, string>()
 
   const stateOf = (subject_id: string) => overlay.get(subject_id) ?? state.subjects.get(subject_id)?.state
-  /** What belongs to a run has the run's visibility, also what it asks a person and what that person answers. */
+  /** Runes of a run have its visibility, also its questions and the answers to them. */
   const visibilityOf = ({ run_id = '' }: Concerns): Visibility => state.runs.get(run_id)?.visibility ?? 'public'
 
   function record(kind: Kind, entry: Entry<Kind>, about: Concerns = {}, move: Partial<RecordedMove> = {}) {
@@ -146,10 +146,10 @@ export function createBatch(state: SessionState, at: number): Batch {
   function enter({ machine: name, id, about }: Subject, trigger: string | null, to: string) {
     moves.push({ machine: name, trigger, thread: threadOf(name, about) })
     restOn(id)
-    overlay.set(id, settled(machineOf(name), to))
+    overlay.set(id, restingState(machineOf(name), to))
   }
 
-  /** What the guards of the edges found on which a rune carries other subjects along. An edge that they refuse is not taken. */
+  /** The readings of the edges on which a rune carries other subjects along. An edge that its guards refuse is not taken. */
   function carriedReadings(rune: Carrier, payload: unknown): readonly Reading[] {
     return carriedEdges(rune, stateOf).flatMap(({ machine, subject_id: id, edge }) => {
       const now = { state, stateOf, runes, id, about: rune, payload, at }

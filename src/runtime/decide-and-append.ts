@@ -8,7 +8,7 @@ import type { Rune } from '../runes/rune.ts'
 import { type Batch, createBatch } from './batch.ts'
 import type { Engine } from './engine.ts'
 
-/** What to record, given the state of a session. Without a batch there is nothing to record, and `answer` is given none. */
+/** What to record, given the state of a session. Without a batch nothing is recorded, and `answer` gets no runes. */
 interface Decision<A> {
   readonly batch?: Batch
   /** Subjects that the decision read without moving them. */
@@ -18,8 +18,8 @@ interface Decision<A> {
 
 type Decide<A> = (state: SessionState) => Decision<A> | Promise<Decision<A>>
 
-/** Other writers of one session are few: a decision that loses this often does not get through. */
-const tries = 20
+/** Give up after this many lost races: a session has few writers, so another client keeps writing to it. */
+export const raceTries = 20
 
 /** Most races are won at the second try, so the first retries do not wait. */
 const atOnce = 3
@@ -32,7 +32,7 @@ const longestWaitMs = 50
  * and carries no fence.
  */
 export async function decideAndAppend<A>(engine: Engine, session_id: string, decide: Decide<A>): Promise<A | Refused> {
-  for (let lost = 0; lost < tries; ) {
+  for (let lost = 0; lost < raceTries; ) {
     await backOff(engine, lost)
     const state = await engine.sessions.load(session_id)
     await engine.preserving.touch(state)
@@ -58,7 +58,7 @@ export async function decideAndAppend<A>(engine: Engine, session_id: string, dec
     lost += 1
     await engine.sessions.refresh(state)
   }
-  return faults.contended({ session_id, tries })
+  return faults.contended({ session_id, tries: raceTries })
 }
 
 /** The same for a command: a refusal of the log is thrown as the refusal of the command. */

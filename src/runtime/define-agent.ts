@@ -11,24 +11,28 @@ import { type Price, type RetryPolicy, usualRetries } from './turns/model-call.t
 
 /** An agent as a developer declares it. */
 export interface Agent {
+  /** What the agent is, such as `support`. It is recorded and shown. */
   readonly role: string
-  /** Of ours, or the model object of an AI SDK provider package. */
+  /** A `Model`, or the model object of an AI SDK provider package. */
   readonly model: AnyModel
   readonly tools: readonly Tool[]
+  /** The system message of the model. */
   readonly instructions: string
+  /** The limits of each agent that is spawned from this definition. */
   readonly budget: BudgetOptions | null
-  /** What its model costs; without it, what it spends has no price. */
+  /** The price of its model. Without it, no cost is recorded. */
   readonly price: Price | null
   /** How many rounds of calls one turn may take. */
   readonly maxRounds: number
+  /** How failed model streams are retried. */
   readonly retries: RetryPolicy
   /** It may hand a step to a person through the built-in tool. */
   readonly mayAsk: boolean
   /** Names of agents that it may hand tasks to, each through a tool `delegate.<name>`. */
   readonly delegates: readonly string[]
-  /** What it has of the MCP servers in the config: a whole server by its name, or one tool as `server.tool`. */
+  /** Tools of the MCP servers in the config: all of a server by its name, or one as `server.tool`. */
   readonly mcp: readonly string[]
-  /** Is awaited whenever such an agent is spawned. If it throws, the agent cannot be set up and is given no work. */
+  /** Awaited whenever such an agent is spawned. If it throws, the agent fails and gets no work. */
   readonly prepare?: () => void | Promise<void>
 }
 
@@ -110,7 +114,7 @@ function problemWith(agent: Agent): Problem | undefined {
   for (const field of ['tools', 'delegates', 'mcp'] as const)
     if (!Array.isArray(agent[field])) return { field, says: 'Expected a list, as in [one, another].' }
   const unmade = tools.findIndex((tool) => typeof Object(tool).run !== 'function' || tool.approval === undefined)
-  if (unmade >= 0) return { field: 'tools', says: `The one at ${unmade} is no tool; make it with tool({ … }).` }
+  if (unmade >= 0) return { field: 'tools', says: `tools[${unmade}] is not a tool. Make it with tool({ … }).` }
   const names = tools.map((tool) => tool.name)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice !== undefined) return { field: 'tools', says: `Two of its tools are called ${twice}.` }

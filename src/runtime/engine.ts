@@ -11,12 +11,12 @@ import type { AtWork, Leases } from './store.ts'
 import type { KeepWhole } from './tools/output.ts'
 import type { Policy } from './tools/policy.ts'
 
-/** What a worker works with. Everything that differs between a test and a machine room is in here. */
+/** The ports, settings and shared state of the runtime in one process. Tests replace the ports. */
 export interface Engine {
   readonly runelog: Runelog
   /** No other process works on the runs of the store, with agents that this one may not have. */
   readonly isAlone: boolean
-  /** This process takes every run that there is. One that does not only gives commands, or works for one command. */
+  /** This process takes every run. False: it only gives commands, or works for one command. */
   readonly isWorking: boolean
   readonly sessions: Sessions
   readonly clock: Clock
@@ -46,7 +46,7 @@ export interface Engine {
   /** Resolves when no worker of this process holds a run of the session. */
   readonly released: (session_id: string) => Promise<void>
   readonly wake: (session_id: string, run_id: string) => void
-  /** Gives the worker's place to others while a run only waits. Returns the way to take it back. */
+  /** Frees the slot of a run that only waits. Call the returned function to count the run again. */
   readonly lendSlot: (run_id: string) => () => void
   readonly deadline: (interaction_id: string, session_id: string, at: number) => void
   /** Keeps an output that is too long for the model, and says where. */
@@ -56,7 +56,7 @@ export interface Engine {
   readonly isStopping: () => boolean
   /** The process is about to end: nothing new is begun, and what is held here is let go of. */
   readonly abandon: () => void
-  /** Fires when this process has let go of every run: waiting for one here is in vain. */
+  /** Aborts when this process has released every run: no result will arrive here any more. */
   readonly closing: AbortSignal
 }
 
@@ -117,11 +117,11 @@ export function agentNamed({ agents }: Engine, name: string): AgentDefinition {
   return definition
 }
 
-/** Plans and goals of a session. They act on answers of their own; the runtime records those and says that they are there. */
+/** Plans and goals of a session. The runtime records the answers to their questions and calls `takeUp`. */
 export interface Autonomy {
-  /** Holds the answers to a pack of questions against the questions. What comes back is what is recorded. */
+  /** Checks the answers to a pack of questions. Returns the reply to record, or its problems. */
   checkPack(request: Json, reply: Json): { readonly reply: Json } | { readonly problems: readonly Problem[] }
-  /** Something of theirs was answered or left in the middle. False: this process leaves before they are at rest. */
+  /** Continues plans and goals after an answer or a restart. False: this process closes before they are at rest. */
   takeUp(session_id: string): Promise<boolean>
   /** The session is being closed: its plans and goals come to an end before the log is sealed. */
   end(session_id: string, reason: string): Promise<void>

@@ -3,7 +3,7 @@ import { closedObject } from './shape-problems.ts'
 import { type Policy, permissionPolicy } from './tools/policy.ts'
 
 /*
- * What a developer writes is camelCase; records, digests and HTTP are snake_case. This file maps the one to the other
+ * Options are camelCase; records, digests and HTTP are snake_case. This file maps the one to the other
  * where an option is recorded, digested or sent. Every other option keeps its name inside the runtime.
  */
 

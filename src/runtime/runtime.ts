@@ -31,7 +31,7 @@ import type { RecordOf } from './options.ts'
 import { createPreserving, type Recovered, takeUp } from './recovery/recover.ts'
 import { drive } from './run/drive.ts'
 import { type Hold, nudge, stopEverything } from './run/hold.ts'
-import { named, onItsOwn, outsideCalls, recording } from './scopes.ts'
+import { onItsOwn, outsideCalls, recording, requestField } from './scopes.ts'
 import { createSessions, type FoldCache } from './session-cache.ts'
 import { type AbandonedRun, atWorkHere, leasesOfOneProcess, type Member, runningRuns } from './store.ts'
 import { harmless, readThrown } from './thrown.ts'
@@ -113,7 +113,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     deadline: dispatch.deadline,
   }
 
-  // What other processes ask of a run that is held here reaches its holder.
+  // Requests that other processes record for a run held here reach its holder.
   const unsubscribe = runelog.watch((session_ids, source) => {
     if (source === 'own') return
     for (const hold of held.values())
@@ -122,7 +122,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
           () => nudge(hold),
           (error) => {
             if (!isFault(error, 'store_poisoned'))
-              return ports.warn('news of a held run could not be read', { error: readThrown(error).message })
+              return ports.warn('a held run could not be refreshed', { error: readThrown(error).message })
             // Nothing more can be recorded: the worker leaves, and its tools are aborted.
             hold.isLeaving = true
             stopEverything(hold)
@@ -208,7 +208,9 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
         // Before, since the process may be killed in between; and after, since the session may be folded in between.
         engine.sessions.forget(session_id)
         const by = principal === undefined ? {} : { principal }
-        await recording((request_id) => runelog.redact(session_id, event_id, reason, { ...by, ...named(request_id) }))
+        await recording((request_id) =>
+          runelog.redact(session_id, event_id, reason, { ...by, ...requestField(request_id) }),
+        )
         engine.sessions.forget(session_id)
       }),
 

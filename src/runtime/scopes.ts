@@ -5,17 +5,17 @@ type Pending = { readonly request_id: string; isTaken: boolean }
 
 const requestScope = new AsyncLocalStorage<Pending | undefined>()
 
-/** Carries out work on behalf of a request: the first append of a command in it records the request. */
+/** Runs work on behalf of a request: the first append in it records the request id. */
 export function onBehalfOf<T>(request_id: string, work: () => Promise<T>): Promise<T> {
   return requestScope.run({ request_id, isTaken: false }, work)
 }
 
-/** Work that goes on by itself, on behalf of no request. */
+/** Runs work on behalf of no request. */
 export function onItsOwn<T>(work: () => T): T {
   return requestScope.run(undefined, work)
 }
 
-/** Appends with the request that has to be recorded, if there is one. If it is refused or fails, the next try has it again. */
+/** Calls `append` with the id of the request in scope, until one append has recorded it. */
 export async function recording<T>(append: (request_id: string | undefined) => Promise<T>): Promise<T> {
   const pending = requestScope.getStore()
   if (pending === undefined || pending.isTaken) return append(undefined)
@@ -31,11 +31,11 @@ export async function recording<T>(append: (request_id: string | undefined) => P
 }
 
 /** The request id as an optional field. */
-export function named(request_id: string | undefined): { readonly request_id?: string } {
+export function requestField(request_id: string | undefined): { readonly request_id?: string } {
   return request_id === undefined ? {} : { request_id }
 }
 
-/** A call whose tool is at work or left timers, sockets or promises behind: what they throw uncaught is its doing. */
+/** The call that uncaught errors are attributed to: those of its tool, and of timers, sockets or promises that it left. */
 export interface Culprit {
   readonly about: Readonly<Record<'tool' | 'call_id' | 'run_id' | 'session_id', string>>
   /** What was thrown, with its stack and without registered secrets. */
@@ -56,7 +56,7 @@ export function inScopeOf<T>(culprit: Culprit, work: () => T): T {
   return callScope.run(culprit, work)
 }
 
-/** Work that belongs to no call, whatever asked for it. */
+/** Runs work outside the scope of any call. */
 export function outsideCalls<T>(work: () => T): T {
   return callScope.run(undefined, work)
 }

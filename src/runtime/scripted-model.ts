@@ -11,7 +11,7 @@ export interface Scripted {
   readonly text: string
   readonly calls: readonly { readonly name: string; readonly arguments: string | Json }[]
   readonly usage?: { readonly input_tokens: number; readonly output_tokens: number }
-  /** What it makes of the mood of whom it talks to, before it says anything. */
+  /** The mood that it reports before its text. */
   readonly emotion?: { readonly primary: string; readonly category: string; readonly confidence: number }
   /** Instead of finishing, the stream breaks after the text. */
   readonly error?: { readonly error_type: string; readonly message: string; readonly retryable: boolean }
@@ -33,7 +33,7 @@ export function together(...parts: readonly Scripted[]): Scripted {
   return { text: parts.map((part) => part.text).join(''), calls: parts.flatMap((part) => part.calls) }
 }
 
-/** The stream breaks, in a list at each try. For a failure that passes, use a function that looks at the dialogue. */
+/** A stream that breaks. In a list it breaks at each retry; for a failure that passes, pass a function as the script. */
 export function breakOff(
   message: string,
   options: { readonly errorType?: string; readonly retryable?: boolean; readonly text?: string } = {},

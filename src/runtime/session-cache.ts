@@ -20,7 +20,7 @@ export interface Sessions {
   refresh(state: SessionState): Promise<void>
   /** Folds the session again when it is needed next: something in it was redacted. */
   forget(session_id: string): void
-  /** Calls back whenever something new was folded into a session. Returns the way to stop. */
+  /** Calls back after runes were folded into a session. Returns `unsubscribe`. */
   listen(session_id: string, listener: () => void): () => void
 }
 
@@ -43,7 +43,7 @@ export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: 
   const notify = (session_id: string) => {
     for (const listener of listeners.get(session_id) ?? []) listener()
   }
-  // What other processes record is folded in for listeners. All others look when they need it.
+  // Runes of other processes are folded at once only where a listener waits. Every other fold is refreshed by `load`.
   runelog.watch((session_ids, source) => {
     if (source === 'own') return
     for (const session_id of source === 'lost' ? [...listeners.keys()] : session_ids) {
@@ -52,13 +52,13 @@ export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: 
       const looked: Promise<unknown> = state === undefined ? load(session_id) : refresh(state)
       looked.catch(() => {
         states.delete(session_id)
-        // There may be no other notice: each listener looks, and meets the error if it is still there.
+        // No other notice may follow: each listener loads the session itself, and gets the error if it persists.
         notify(session_id)
       })
     }
   })
 
-  /** One read at a time for each fold. Those who ask meanwhile share the next read, which begins after they asked. */
+  /** One read at a time for each fold. Callers that come meanwhile share the next read, which begins after their call. */
   const reading = new WeakMap<SessionState, { readonly now: Promise<void>; next?: Promise<void> }>()
   function refresh(state: SessionState): Promise<void> {
     const underWay = reading.get(state)
@@ -124,12 +124,12 @@ export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: 
     saved.set(state, { event_id: state.event_id, written: new Set(parts.keys()) })
     await readOn(state)
     if (!outdated.has(state)) return state
-    // The process that erased something died before it was gone from here.
+    // A process recorded the redaction and died before it removed the cached fold.
     foldCache.forget(session_id)
     return undefined
   }
 
-  /** It is only a cache: what cannot be read is folded from the runes. */
+  /** A cached fold that cannot be read counts as missing. */
   function loaded(session_id: string): ReadonlyMap<string, string> | undefined {
     try {
       return foldCache.load(session_id)
@@ -149,7 +149,7 @@ export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: 
       foldCache.save(state.session_id, parts)
       saved.set(state, { event_id, written: new Set([...before, ...parts.keys()]) })
     } catch {
-      // All of it is saved or nothing: the one from before stays good, and what was committed stays committed.
+      // A save is atomic, so the previous cached fold stays valid. The commit stands.
       saved.set(state, { event_id, written: before })
     }
   }
@@ -178,7 +178,7 @@ export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: 
       states.delete(session_id)
       states.set(session_id, known)
     }
-    // A read that began earlier may have less than there is by now.
+    // A read that began before this call may lack the newest runes.
     const state = known ?? ((await underWay) as SessionState)
     if (!exclusive) await refresh(state)
     return outdated.has(state) ? load(session_id) : state
@@ -243,7 +243,7 @@ export interface FoldCache {
   save(session_id: string, parts: ReadonlyMap<string, string>): void
   /** Every part of a session; undefined if there is none, or if it is damaged. */
   load(session_id: string): ReadonlyMap<string, string> | undefined
-  /** What was redacted must not live on here. */
+  /** Removes a session: redacted content must not stay here. */
   forget(session_id: string): void
   close(): void
 }
@@ -251,7 +251,7 @@ export interface FoldCache {
 /** For stores whose sessions end with the process. */
 export const noFoldCache: FoldCache = { save: () => {}, load: () => undefined, forget: () => {}, close: () => {} }
 
-/** The first answer that `look` has about a session: at once, or when something new was folded into it. */
+/** Resolves with the first answer of `look`, which is called now and after each fold. Rejects when `signal` aborts. */
 export async function once<T>(
   sessions: Pick<Sessions, 'load' | 'listen'>,
   session_id: string,
@@ -270,7 +270,7 @@ export async function once<T>(
   const leave = () => reject(signal?.reason)
   const unsubscribe = sessions.listen(session_id, () => void lookNow())
   signal?.addEventListener('abort', leave, { once: true })
-  // What is there already is seen also by someone who may not wait.
+  // `look` is called once even if the signal has aborted already.
   void lookNow().then(() => signal?.aborted && leave())
   try {
     return await promise

@@ -3,6 +3,7 @@ import { faults } from '../faults/catalogue.ts'
 import type { RunStatus } from '../machines/run.ts'
 import { epochs, subjects } from '../runelog/models.ts'
 import type { Runelog } from '../runelog/port.ts'
+import { blobRef } from '../runes/redaction.ts'
 import type { Clock } from './ports.ts'
 
 /** What a store that several processes share offers besides its log: leases, and a queue that brings work. */
@@ -10,9 +11,9 @@ export interface SharedStore {
   readonly lease_ms: number
   /** The time that all processes on the store go by. */
   readonly clock: Clock
-  /** One of those who work on the store. A process is one of them. */
+  /** Makes the member that stands for this process. */
   member(): Member
-  /** Ends everything that is still under way here, without a word to others. */
+  /** Ends everything under way in this process. Other processes are not told; they see its leases end. */
   close(): Promise<void>
 }
 
@@ -22,15 +23,15 @@ export interface Member {
   readonly atWork: AtWork
   /** Registers as a worker. `isFirst` says that no other one is alive. */
   join(worker: string): Promise<{ readonly isFirst: boolean }>
-  /** Runs that are running, and that no worker holds. */
+  /** Running runs that no worker holds. */
   abandoned(): Promise<readonly AbandonedRun[]>
   /** Begins to bring tasks, `limit` at once, and to look for runs whose worker is gone. */
   begin(tasks: Tasks, limit: number): Promise<void>
   /** Brings nothing more. Resolves when every task that was brought is over. */
   end(): Promise<void>
-  /** Is no worker any more. Answers with the runs that it let go of without an end. */
+  /** Deregisters the worker. Returns the runs that it released before their end. */
   leave(): Promise<readonly AbandonedRun[]>
-  /** Renews nothing and brings nothing any more, as if the process had died. */
+  /** Stops renewing leases and bringing tasks, as if the process had died. */
   abandon(): void
   /** Resolves when nothing that can be done now waits in the queue or is under way, in any process, or when it was abandoned. */
   quiet(): Promise<void>
@@ -40,7 +41,7 @@ export interface Member {
 export interface AbandonedRun {
   readonly session_id: string
   readonly run_id: string
-  /** Of the holder that is gone: once it has gone up, someone else has put the run back, and it may be held again. */
+  /** The epoch of the lost worker. A higher one in the log means that the run was put back already. */
   readonly epoch: number
 }
 
@@ -52,15 +53,15 @@ export interface Tasks {
   deadline(session_id: string, interaction_id: string): Promise<'applied' | 'later'>
   /** Answers with the runs of the session that may be taken now; `elsewhere`: this process leaves in the middle. */
   session(session_id: string): Promise<readonly string[] | 'elsewhere'>
-  /** A run is running, and no worker holds it. */
+  /** A running run that no worker holds. */
   abandoned(run: AbandonedRun): Promise<void>
 }
 
-/** Who holds which run, and until when. It only says when to stop trying: the epoch in every append decides. */
+/** Which runs this process holds, and until when. A lease only says when to stop trying; the epoch in each append decides. */
 export interface Leases {
-  /** Asked right before a run is taken: the moment from which its lease counts. */
+  /** Called right before a run is taken: its lease counts from this moment. */
   instant(): Instant
-  /** The lease is kept alive until it is released. `since` is from before the run was taken: a process may sleep. */
+  /** Renews the lease until it is released. `since` is from before the run was taken: the process may sleep in between. */
   hold(run_id: string, epoch: number, since: Instant): Lease
 }
 
@@ -99,8 +100,8 @@ export interface AtWork {
   /** The tool has returned. A tool that was not called ends as `threw`. */
   end(execution_id: string, end: EffectEnd): void
   /** Whether the tool of an execution may still act, in any process. */
-  look(execution_id: string): Promise<Evidence>
-  /** Executions at work in this process that cannot be undone. */
+  look(execution_id: string): Promise<EffectState>
+  /** Irreversible executions at work in this process. */
   here(): readonly string[]
 }
 
@@ -120,8 +121,8 @@ export interface EffectEnd {
   readonly isLate: boolean
 }
 
-/** What is known about an effect whose worker is gone. */
-export type Evidence =
+/** Whether the tool of an effect may still act, as far as the store knows. */
+export type EffectState =
   /** It never began, or it has ended. */
   | { readonly state: 'none' }
   /** Its worker says that it returned without an error: it happened. */
@@ -157,9 +158,9 @@ export interface Blobs {
   erase(refs: readonly string[]): Promise<void>
 }
 
-/** The text, if the bytes are those that the reference names. Changed content is never handed out. */
+/** The text of a blob. Bytes that do not fit the reference are refused with `store_damaged`. */
 export function sound(ref: string, bytes: Buffer): string {
-  if (ref === `blob_${hash('sha256', bytes)}`) return bytes.toString('utf8')
+  if (ref === blobRef(hash('sha256', bytes))) return bytes.toString('utf8')
   throw faults.store_damaged({ what: `output ${ref}`, problem: 'its content is not what was recorded.' })
 }
 
@@ -168,7 +169,7 @@ export function memoryBlobs(sha256: (text: string) => string): Blobs {
   const kept = new Map<string, string>()
   return {
     async keep(text) {
-      const ref = `blob_${sha256(text)}`
+      const ref = blobRef(sha256(text))
       kept.set(ref, text)
       return ref
     },
@@ -179,7 +180,7 @@ export function memoryBlobs(sha256: (text: string) => string): Blobs {
   }
 }
 
-// Apart from recovery, which needs the whole engine: commands that only look load this.
+// Not in recovery, which loads the whole engine: read-only commands use these.
 
 /** All runs in one status. */
 export async function runsIn(

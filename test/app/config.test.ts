@@ -118,7 +118,7 @@ describe('a config with a mistake is refused before anything is opened', () => {
   test('config: an agent that wants a server which is not there', async () => {
     const lost = agent({ role: 'lost', model: scriptedModel([say('hello')]), mcp: ['files'] })
     const config = { store: 'memory:', agents: { lost } }
-    await expect(createStatewright(config)).rejects.toThrow(/\/agents\/lost\/mcp: Nothing is called files/)
+    await expect(createStatewright(config)).rejects.toThrow(/\/agents\/lost\/mcp: Unknown MCP server or tool "files"/)
   })
 })
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Machine, stateNames, type Transition, triggerNames } from '../../src/kernel/machine.ts'
-import { audit, type Move, settled, suppose } from '../../src/kernel/transition.ts'
+import { audit, type Move, restingState, suppose } from '../../src/kernel/transition.ts'
 import { machines } from '../../src/machines/all.ts'
 import { contractMachine } from '../../src/machines/contract.ts'
 import { turnMachine } from '../../src/machines/turn.ts'
@@ -30,7 +30,7 @@ const readingsOf = ({ when = [] }: Transition) => when.map((guard) => ({ guard, 
 function couldHappen(machine: Machine, moves: readonly Move[]): boolean {
   let at = machine.initial
   return moves.every(({ from, to, trigger, guards = [] }) => {
-    const continuous = from === at || from === settled(machine, at)
+    const continuous = from === at || from === restingState(machine, at)
     at = to
     const read = new Set(guards.map(({ guard }) => guard))
     const decision = suppose(machine, from, trigger, (guard) => read.has(guard))
@@ -88,8 +88,8 @@ test('audit: a gap and an undeclared move are told apart, with the number of the
   ])
 })
 
-test('audit: a subject settles along the edges that the fold applies by itself', () => {
-  const ended = stateNames(turnMachine).map((state) => [state, settled(turnMachine, state)])
+test('audit: a subject comes to rest along the edges that the fold applies by itself', () => {
+  const ended = stateNames(turnMachine).map((state) => [state, restingState(turnMachine, state)])
   expect(Object.fromEntries(ended)).toEqual({
     idle: 'idle',
     streaming: 'streaming',

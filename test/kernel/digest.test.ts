@@ -37,7 +37,7 @@ test('F-88 digest: the length in UTF-8 is that of the encoder, also of half a ch
   )
 })
 
-test('F-81 digest: what was taken for one purpose does not serve another', () => {
+test('F-81 digest: a digest for one purpose does not pass for another', () => {
   expect(digestOf('payload', ['a'], sha256)).not.toBe(digestOf('remains', ['a'], sha256))
   expect(hashedId('run', ['a'], sha256).slice(4)).not.toBe(hashedId('ses', ['a'], sha256).slice(4))
 })

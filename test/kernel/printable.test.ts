@@ -29,7 +29,7 @@ test('F-90 printable: characters that turn text around or cannot be seen are wri
   }
 })
 
-test('F-90 printable: what people write stays as it is', () => {
+test('F-90 printable: ordinary text is unchanged', () => {
   for (const text of ['Grüße, 你好, שלום, مرحبا', 'b\nc', '❤️ 🏳️ 1️⃣', 'é', '']) expect(printable(text)).toBe(text)
 })
 

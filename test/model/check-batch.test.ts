@@ -51,9 +51,13 @@ describe('a batch that is a sequence of rows passes', () => {
   })
 })
 
-describe('what does not belong together is named', () => {
+describe('check batch: moves that do not belong together are refused', () => {
   test.each<[string, BatchMove[], RegExp]>([
-    ['a tool without its contract', [move('tool.success', 'c1')], /c1: no sequence of thread rows is: tool\.success/],
+    [
+      'a tool without its contract',
+      [move('tool.success', 'c1')],
+      /c1: these moves are no sequence of thread rows: tool\.success/,
+    ],
     [
       'the result in the append that begins the effect',
       [
@@ -64,8 +68,12 @@ describe('what does not belong together is named', () => {
       ],
       /c1: succeeded shares an append with the row that began its effect/,
     ],
-    ['calls that are not recorded', [move('turn.tool_calls_received')], /calls_received stands alone/],
-    ['a call without the answer it came in', [move('+tool', 'c1'), move('+contract', 'c1')], /called stands alone/],
+    ['calls that are not recorded', [move('turn.tool_calls_received')], /calls_received needs called or asked/],
+    [
+      'a call without the answer it came in',
+      [move('+tool', 'c1'), move('+contract', 'c1')],
+      /called needs calls_received/,
+    ],
     [
       'an approval asked for by a run that does not wait',
       [
@@ -74,14 +82,14 @@ describe('what does not belong together is named', () => {
         move('contract.suspend', 'c1'),
         move('+interaction', 'c1'),
       ],
-      /approval_asked stands alone; it needs parked/,
+      /approval_asked needs parked in the same append/,
     ],
-    ['a run that is queued without an answer', [move('run.interaction.reply.accepted')], /replied stands alone/],
-    ['a run that ends while its turn goes on', [move('run.turn.succeeded')], /no sequence of frame rows is/],
+    ['a run that is queued without an answer', [move('run.interaction.reply.accepted')], /replied needs answered/],
+    ['a run that ends while its turn goes on', [move('run.turn.succeeded')], /no sequence of frame rows/],
     [
       'the moves of one row in two threads',
       [move('tool.success', 'c1'), move('contract.succeed', 'c2')],
-      /c1: no sequence.*/,
+      /c1: these moves are no sequence.*/,
     ],
   ])('%s', (_, batch, problem) => {
     expect(checkBatch(couplings, batch).join('\n')).toMatch(problem)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '../../src/kernel/machine.ts'
-import { audit, settled } from '../../src/kernel/transition.ts'
+import { audit, restingState } from '../../src/kernel/transition.ts'
 import { machines } from '../../src/machines/all.ts'
 import { durations } from '../../src/observation/durations.ts'
 import { foldSession, newSessionState } from '../../src/observation/fold-session.ts'
@@ -220,7 +220,7 @@ describe('state at', () => {
             trigger: string
           }[]
           expect(audit(machine, made)).toEqual([])
-          expect(settled(machine, made.at(-1)?.to ?? machine.initial)).toBe(made.at(-1)?.to ?? machine.initial)
+          expect(restingState(machine, made.at(-1)?.to ?? machine.initial)).toBe(made.at(-1)?.to ?? machine.initial)
         }
         for (const [id, { state }] of stateAt(story.runes)) if (id !== 'ses_1') expect(state).toBe(story.stateOf(id))
       }),

@@ -177,7 +177,9 @@ scenario(
     // THEN the difference is on record and in the log of the server
     const difference = { expected: [first.execution_id], found: [first.execution_id, second.execution_id] }
     expect(await house.runes(session_id, 'run.misaligned')).toMatchObject([{ payload: difference }])
-    await expect.poll(() => house.log().out + house.log().err).toContain('another number of waiting contracts')
+    await expect
+      .poll(() => house.log().out + house.log().err)
+      .toContain('the number of waiting contracts is not the expected one')
     expect(house.log().out + house.log().err).toContain(second.execution_id ?? 'nothing')
     // AND the first went on all the same
     await expect

@@ -25,7 +25,7 @@ test('readings: a guarded move is recorded with each of its guards, and refused 
   expect(await refusal({ ...start, guards: [{ ...read, holds: false }] })).toContain('its guard input did not hold')
 })
 
-test('readings: what is no reading is refused, and never thrown', async () => {
+test('readings: a malformed reading is refused, and never thrown', async () => {
   const hostile = [null, 7, 'input', {}, [], [null], [7], [{}], [{ ...read, because: 7 }], [{ ...read, guard: null }]]
   for (const guards of [...hostile, [{ ...read, because: 'x'.repeat(401) }], [{ ...read, because: '\u001b[2J' }]])
     expect(await refusal({ ...start, guards }), JSON.stringify(guards)).toContain('was refused')

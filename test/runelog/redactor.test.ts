@@ -2,8 +2,8 @@ import { Buffer } from 'node:buffer'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { canonicalJson, type Json } from '../../src/kernel/json.ts'
+import { decodingsOf } from '../../src/runelog/decoding.ts'
 import { createMatcher } from '../../src/runelog/matcher.ts'
-import { readingsOf } from '../../src/runelog/reading.ts'
 import { cleanStream, createRedactor } from '../../src/runelog/redactor.ts'
 import { shortest_secret } from '../../src/runelog/secret-finder.ts'
 import { isProof } from '../support/sampling.ts'
@@ -135,7 +135,7 @@ describe('F-91 redactor: the forms of a secret', () => {
           const one = createRedactor({ secrets: new Map([['s', value]]) })
           fc.pre(!value.includes('#'))
           // The documented limit: of a secret like "abc%20defg", less than a secret is left when escapes are decoded.
-          const least = Math.min(...[...readingsOf(value)].map(({ text }) => text.length))
+          const least = Math.min(...[...decodingsOf(value)].map(({ text }) => text.length))
           fc.pre(least >= shortest_secret || name !== 'percent-encoded JSON')
           const text = `${before}#${written[name]?.(value)}# after`
           const cleaned = one.clean({ text }).value as { text: string }
@@ -288,7 +288,7 @@ describe('F-88 redactor: a long value', () => {
     }
   })
 
-  test('characters of two units are kept whole, and what is clean stays as it is', async () => {
+  test('characters of two units are kept whole, and clean text is unchanged', async () => {
     for (const text of [`-${'😀'.repeat(slice)}${value}`, `${'😀'.repeat(slice)}${value}`]) {
       const { value: cleaned } = await redactor.cleanLong(text)
       expect(cleaned).toBe(text.replace(value, '[secret:s]'))

@@ -8,7 +8,7 @@ import { sha256 } from '../support/sha256.ts'
 const model = scriptedModel([say('hi')])
 const look = tool({ name: 'look', input: z.object({}), run: () => null })
 
-test('define agent: an agent has defaults for what was not said', () => {
+test('define agent: missing fields get defaults', () => {
   expect(agent({ role: 'support', model })).toEqual({
     role: 'support',
     model,
@@ -48,7 +48,7 @@ const refused: readonly [string, object, RegExp][] = [
   [
     'a tool that was not made with tool()',
     { tools: [{ name: 'pay', irreversible: true, run: () => 1 }] } as object,
-    /at 0 is no tool; make it with tool\(/,
+    /tools\[0\] is not a tool\. Make it with tool\(/,
   ],
   ['two tools of one name', { tools: [look, look] }, /Two of its tools are called look/],
   ['no rounds', { maxRounds: 0 }, /maxRounds is 0/],

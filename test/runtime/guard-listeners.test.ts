@@ -48,7 +48,7 @@ test('F-88 abort signal: a listener that was removed is not called, and one that
   expect(heard).toEqual(['twice'])
 })
 
-test('F-88 abort signal: what Node itself waits for ends with the abort', async () => {
+test('F-88 abort signal: waits of Node itself end with the abort', async () => {
   const { controller, signal } = guarded()
   const waiting = once(new EventTarget(), 'never', { signal })
   controller.abort()

@@ -62,7 +62,7 @@ async function play() {
   return { world, lines, requests }
 }
 
-test('F-31 log: what a tool, a probe, a model and a set-up threw is logged with its stack, without secrets', async () => {
+test('F-31 log: errors of tools, probes, models and prepare are logged with their stacks, without secrets', async () => {
   const { world, lines, requests } = await play()
   const run = await world.sw.runs.start({ agent: 'main', input: 'Pay.' })
   await world.until(run.sessionId, (rune) => rune.to === 'waiting_user')

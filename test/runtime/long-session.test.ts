@@ -14,7 +14,7 @@ const refund = tool({
   run: ({ order }) => ({ refund: `r-${order}` }),
 })
 
-test('long session: what is looked for in a long session is found without reading the whole of it', async () => {
+test('long session: a lookup does not read the whole log', async () => {
   const pay = () => call('payments.refund', { order: 'a' })
   const form = ask({ title: 'Which one?', fields: [{ name: 'choice', required: true }] })
   const payer = agent({
@@ -69,7 +69,7 @@ test('long session: what is looked for in a long session is found without readin
   await end()
 })
 
-test('fold: questions and unknown outcomes are dropped once they are settled', async () => {
+test('fold: answered questions and settled outcomes are dropped', async () => {
   const form = (title: string) => ({ type: 'form', title, fields: [{ name: 'choice', required: true }] })
   const curious = tool({
     name: 'curious.work',

@@ -14,7 +14,7 @@ import { createWorld } from '../support/world.ts'
 const secret = 'hunter22hunter33'
 
 describe('secrets', () => {
-  test('one that arrives in pieces is never passed on in pieces', () => {
+  test('a secret that arrives in pieces is never passed on in pieces', () => {
     for (let cut = 0; cut <= secret.length; cut++) {
       const stream = cleanStream(createRedactor({ secrets: new Map([['password', secret]]) }))
       const said = `the password is ${secret}, keep it`

@@ -59,7 +59,7 @@ test('session cache: a listener is told of runes of other processes, also where 
   expect((await sessions.load(session_id)).subjects.get(session_id)?.state).toBe('active')
 })
 
-test('session cache: who listens looks again when a notice came and the log could not be read', async () => {
+test('session cache: listeners look again when the log could not be read after a notice', async () => {
   const { others, ring, told, sessions, breakLine } = await shared()
   await sessions.load(session_id)
   const before = told()
@@ -76,7 +76,7 @@ test('session cache: who listens looks again when a notice came and the log coul
   expect((await sessions.load(session_id)).subjects.get(session_id)?.state).toBe('active')
 })
 
-test('session cache: who listens is told of what others record while the session is being read', async () => {
+test('session cache: listeners are notified of runes that other processes record during a read', async () => {
   const { sessions, others, ring, holdReads, reads, told } = await shared()
   const arriving = Promise.withResolvers<void>()
   holdReads(arriving.promise)

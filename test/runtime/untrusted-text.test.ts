@@ -97,7 +97,7 @@ function keeping(id: string, seen: Json[]): Model {
   }
 }
 
-test('F-111 models: what one model wants back is shown to no other model', async () => {
+test('F-111 models: the provider state of one model is sent to no other model', async () => {
   const seen: { a: Json[]; b: Json[] } = { a: [], b: [] }
   const read = tool({ name: 'files.read', input: z.object({}), approval: 'never', run: () => 'text' })
   const of = (model: Model) => ({ worker: agent({ role: 'worker', model, tools: [read] }) })

@@ -48,7 +48,7 @@ export function badInputPlays(store: Store) {
     'a list instead of an object': { written: call('payments.refund', '[1, 2]'), says: /do not fit payments\.refund/ },
     'an unknown tool': {
       written: call('payments.refunds', { order: '42', cents: 500 }),
-      says: /There is no tool "payments\.refunds"\. Did you mean payments\.refund\? There is payments\.refund/,
+      says: /There is no tool "payments\.refunds"\. Did you mean payments\.refund\? Available tools: payments\.refund/,
     },
     'a tool with an odd name': { written: call('rm -rf /', {}), says: /There is no tool "rm -rf \/"/ },
   }

@@ -190,7 +190,7 @@ export function resumingPlays(store: Store) {
       store,
       () => ({
         script: [together(form('Size?'), form('Colour?')), say('Done.')],
-        warnings: ['another number of waiting contracts than expected'],
+        warnings: ['the number of waiting contracts is not the expected one'],
       }),
       async ({ world, run, snapshots, of, status, question }) => {
         // GIVEN a checkpoint that expects one waiting contract where there are two
@@ -223,7 +223,7 @@ export function resumingPlays(store: Store) {
       store,
       () => ({
         script: [together(form('Size?'), form('Colour?'), form('Fabric?')), say('Done.')],
-        warnings: ['another number of waiting contracts than expected'],
+        warnings: ['the number of waiting contracts is not the expected one'],
       }),
       async ({ world, run, snapshots, of, status }) => {
         // GIVEN three contracts that wait, of which one is answered before a worker takes the run
@@ -301,7 +301,7 @@ export function resumingPlays(store: Store) {
       store,
       () => ({
         script: [together(form('Size?'), form('Colour?')), say('Done.')],
-        warnings: ['another number of waiting contracts than expected'],
+        warnings: ['the number of waiting contracts is not the expected one'],
       }),
       async ({ world, run, of, inbox, snapshots }) => {
         const { sessionId } = await run()

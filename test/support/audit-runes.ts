@@ -1,5 +1,5 @@
 import type { Machine, Reading } from '../../src/kernel/machine.ts'
-import { audit, type Move, settled } from '../../src/kernel/transition.ts'
+import { audit, type Move, restingState } from '../../src/kernel/transition.ts'
 import { machines } from '../../src/machines/all.ts'
 import { auditInvariants } from './audit-invariants.ts'
 
@@ -119,7 +119,7 @@ function carried(subjects: Map<string, Subject>, rune: RuneLike): readonly strin
 
 function advance(subject: Subject, move: Move): void {
   subject.moves.push(move)
-  subject.at = settled(subject.machine, move.to)
+  subject.at = restingState(subject.machine, move.to)
 }
 
 function begun(machine: Machine, id: string): Subject {

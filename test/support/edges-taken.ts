@@ -1,6 +1,6 @@
 import { edgeName } from '../../scripts/edges.ts'
 import type { Machine } from '../../src/kernel/machine.ts'
-import { settled } from '../../src/kernel/transition.ts'
+import { restingState } from '../../src/kernel/transition.ts'
 import { machines } from '../../src/machines/all.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import { carriedMoves } from '../../src/runes/rune.ts'
@@ -17,7 +17,7 @@ export function edgesTaken(runes: readonly Rune[], before: ReadonlyMap<string, s
     // What no rune records follows by itself.
     const onward = machine.transitions.find((edge) => edge.from === to && edge.rune === null)
     if (onward !== undefined) edges.push(edgeName(name, onward))
-    at.set(subject_id, settled(machine, to))
+    at.set(subject_id, restingState(machine, to))
   }
   for (const rune of runes) {
     const { machine, subject_id, from = null, to, trigger = null } = rune

@@ -45,7 +45,7 @@ const rules: readonly Rule[] = [
   },
 ]
 
-/** What to record about an error that a model threw or sent. It is written for a person and never contains a key. */
+/** The error event for an error that a model threw or sent. Its message is for people and never contains a key. */
 export function classifyError(thrown: unknown, now: number): ErrorEvent {
   const evidence = evidenceIn(thrown)
   const type = rules.find((rule) => fits(rule, evidence))?.type ?? 'provider_error'
@@ -162,7 +162,7 @@ const textOf = (value: unknown) => (typeof value === 'string' || typeof value ==
 
 const amount = (text = '') => (/^\d{1,9}(\.\d+)?$/.test(text) ? Number(text) : undefined)
 
-/** What looks like a key never reaches a record. Other secrets are removed by name: `secrets` in the config. */
+/** Patterns of API keys, which never reach a record. The config names other secrets. */
 const keys: readonly RegExp[] = [
   /\b(Bearer|Basic)\s+[^\s"',;]+/gi,
   /\b(x-api-key|api[-_ ]?key|authorization|access[-_]token|token|secret|password)(["']?\s*[:=]\s*["']?)(?!\[)[^\s"',;&]+/gi,

@@ -146,7 +146,7 @@ function createStateKeeper(model: string) {
   return { take, state }
 }
 
-/** What cannot be recorded, such as half a character, is not worth an answer. */
+/** The state as plain JSON. Undefined if it cannot be recorded: the answer is kept without it. */
 function recordable(state: Json): Json | undefined {
   try {
     return JSON.parse(canonicalJson(state))

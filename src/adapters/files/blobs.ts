@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, readRegular, syncFolder, writeSynced } from '../../runelog/files.ts'
-import { long, othersTurn } from '../../runelog/slices.ts'
-import { isBlobRef } from '../../runes/redaction.ts'
+import { longText, othersTurn } from '../../runelog/slices.ts'
+import { blobRef, isBlobRef } from '../../runes/redaction.ts'
 import { type Blobs, sound } from '../../runtime/store.ts'
 
 /** One file per text, in a folder next to the store. A reference is minted here and never taken for a path. */
@@ -12,8 +12,8 @@ export function fileBlobs(folder: string): Blobs {
   return {
     async keep(text) {
       const bytes = Buffer.from(text)
-      if (text.length > long) await othersTurn()
-      const ref = `blob_${hash('sha256', bytes)}`
+      if (text.length > longText) await othersTurn()
+      const ref = blobRef(hash('sha256', bytes))
       makeFolder(folder, { mode: 0o700 })
       const draft = join(folder, `.${randomUUID()}`)
       await writeSynced(draft, bytes, 'wx')

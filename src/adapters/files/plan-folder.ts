@@ -28,7 +28,7 @@ export async function isFolder(path: string): Promise<boolean> {
 /** Reads the files of a plan folder. Refused if it cannot be read. */
 export async function readPlan(folder: string) {
   const files: Record<string, string> = {}
-  /** What is there and no coordination leaves behind: folders, links, bytes that are no text. */
+  /** Entries that no coordination writes: folders, links, bytes that are no text. */
   const strange: string[] = []
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: Error) => {
     throw faults.file_unusable({ file: folder, problem: error.message })

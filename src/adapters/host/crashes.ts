@@ -1,6 +1,6 @@
 import { type Culprit, culpritNow, outsideCalls } from '../../runtime/scopes.ts'
 
-/** How long the process lives on to record whose error ends it. */
+/** How long the process may live on to record the call whose error ends it. */
 const record_ms = 5_000
 
 interface Crash {
@@ -23,7 +23,7 @@ export function dieBy(way: (crash: Crash) => void): void {
 
 let watchers = 0
 
-/** Records an uncaught error with its tool call; then the process ends as it would have. Returns how to stop. */
+/** Records an uncaught error with its tool call; then the process ends as it would have. Returns `unsubscribe`. */
 export function watchCrashes(): () => void {
   if (watchers++ === 0) process.on('uncaughtExceptionMonitor', attribute)
   let isOver = false

@@ -81,10 +81,11 @@ export function pickTools(
     if (found.length > 0 || servers.has(name)) return found
     const server = servers.get(name.slice(0, Math.max(name.indexOf('.'), 0)))
     const known = server === undefined ? [...servers.keys()] : server.map((tool) => tool.name)
+    const unknown = `Unknown MCP server or tool "${name}".`
     throw faults.bad_definition({
       what: 'agent',
       name: agent,
-      problem: `/agents/${agent}/mcp: Nothing is called ${name}; there is ${known.join(', ') || 'no MCP server in the config'}.`,
+      problem: `/agents/${agent}/mcp: ${unknown} Known: ${known.join(', ') || 'none, since the config has no MCP server'}.`,
     })
   })
   return [...new Set(picked)]

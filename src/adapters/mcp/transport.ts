@@ -27,8 +27,9 @@ async function withinOrigin(...[input, init]: Parameters<typeof fetch>): Promise
     if (response.status < 300 || response.status >= 400 || to === null) return response
     await response.body?.cancel()
     const next = new URL(to, url)
-    if (next.origin !== url.origin) throw new Error(`it sends requests on to ${next.origin}, which is not configured`)
-    if (left === 0) throw new Error(`it sends requests on more than ${redirects} times`)
+    if (next.origin !== url.origin)
+      throw new Error(`it redirects to ${next.origin}; only redirects within ${url.origin} are followed`)
+    if (left === 0) throw new Error(`it redirects more than ${redirects} times`)
     url = next
   }
 }

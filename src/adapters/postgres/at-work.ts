@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type pg from 'pg'
-import type { Effect, EffectEnd, Evidence } from '../../runtime/store.ts'
+import type { Effect, EffectEnd, EffectState } from '../../runtime/store.ts'
 import { clientOptions, connected, isConnectionLost, openSocket } from './connection.ts'
 import { Client } from './driver.ts'
 
@@ -133,10 +133,10 @@ export function createAtWork(pool: pg.Pool, warn: (message: string, details: obj
       ended.set(execution_id, how === 'returned' && effect.irreversible ? 'done' : 'over')
       // The outcome of a call that is awaited is recorded by its holder; if that fails, the next heartbeat reports it.
       if (isLate)
-        report().catch((error) => warn('that a tool has returned could not be recorded yet', { error: String(error) }))
+        report().catch((error) => warn('the return of a tool could not be recorded yet', { error: String(error) }))
       if (atWork.size === 0) for (const resolve of waiting) resolve()
     },
-    async look(execution_id: string): Promise<Evidence> {
+    async look(execution_id: string): Promise<EffectState> {
       if (atWork.has(execution_id)) return { state: 'at_work', worker: null, isGone: false }
       const how = ended.get(execution_id)
       if (how !== undefined) return { state: how === 'done' ? 'done' : 'none' }

@@ -169,7 +169,7 @@ export const isCollision = (error: unknown) => hasCode(error, ['23505', '40P01',
 /** The server gave up on a statement or a lock. Nothing was written; a retry may be quicker. */
 export const isTooSlow = (error: unknown) => hasCode(error, ['55P03', '57014'])
 
-/** What went wrong, in a clause, for those errors that have an ordinary cause. */
+/** The cause of an error as a clause, for errors with an ordinary cause. */
 export function causeOf(error: unknown): string {
   const { code = '', message = String(error) } = error as DatabaseError
   if (code === '53100') return 'the disk of the database is full'

@@ -10,7 +10,7 @@ import { Logger, runTaskList } from './queue.ts'
 import { jobsSchema } from './schema.ts'
 import { statements } from './statements.ts'
 
-/** New jobs are announced. This is for those that fall due, and for those that a dead worker had. */
+/** How often the queue is asked for jobs that fall due, or that a dead worker had. New jobs are announced. */
 const look_ms = 250
 /** How long a queue may take to report its last jobs. One that failed to before may never resolve. */
 const report_ms = 5_000
@@ -26,11 +26,11 @@ export type Jobs = ReturnType<typeof startJobs>
 
 const add = (task: Task, more = '') => `SELECT (${jobsSchema}.add_job('${task}', $1::json, job_key := $2${more})).id`
 
-/** Soon at first, since another worker may have the agent; later and later if none ever has. */
+/** Passes a run on, with backoff: another worker may have its agent. */
 const passOn = add('run', ", run_at := now() + least(30000, 250 * 1.5 ^ $3::int) * interval '1 millisecond'")
-/** Not at once: until it has left, this worker may get it again. */
+/** Passes a session on, after a delay: until this worker has left, it may get the job again. */
 const leaveTo = add('session', ", run_at := now() + interval '250 milliseconds', priority := $3::int")
-/** It is due by the clock of the database; the worker that gets it next compares with its own clock. */
+/** Passes a deadline on. It is due by the clock of the database; the next worker compares it with its own clock. */
 const handOver = add('deadline')
 
 interface Reports {
@@ -42,13 +42,13 @@ interface Reports {
 /** Runs the jobs of the queue. A task that fails is retried, later and later. */
 export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { warn, replaced }: Reports) {
   silenceTraces()
-  // What a queue before this one has under way counts, too.
+  // Shared by all queues of this worker: jobs of a broken queue count, too.
   const withinLimit = createSemaphore(limit)
   const underWay = new Set<Promise<unknown>>()
   let isAbandoned = false
   let isStopping = false
 
-  /** What was abandoned meanwhile is never reported. */
+  /** Runs a task within the limit. After `abandon` its end is never reported, as if the process had died. */
   function place<T>(task: () => Promise<T>): Promise<T> {
     const done = withinLimit(task).finally(() => underWay.delete(done))
     underWay.add(done)
@@ -115,7 +115,7 @@ export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { warn, re
     clearTimeout(beginning)
     const ended = shutDown()
     while (underWay.size > 0) await Promise.allSettled(underWay)
-    // What it could not report by then is freed as if it had died.
+    // Jobs that it could not report by then are freed as if the worker had died.
     const enough = new AbortController()
     const waited = delay(report_ms, undefined, { signal: enough.signal }).catch(() => {})
     if (!isAbandoned) await Promise.race([ended, waited])

@@ -6,7 +6,7 @@ import type { Prepared } from '../../runelog/prepare.ts'
 import { type Connection, causeOf, connect, isCollision, isConnectionLost, isTooSlow } from './connection.ts'
 import { beginTransaction, type Transaction, type TransactionPorts } from './transaction.ts'
 
-/** What a lane needs. */
+/** The ports of a lane. */
 export interface LanePorts extends TransactionPorts {
   readonly url: string
   readonly answer_ms?: number | undefined
@@ -68,7 +68,7 @@ export function createLane(ports: LanePorts) {
       const attempt: Attempt = { terms, transaction: undefined, isCommitting: false, answers: [] }
       try {
         await commit(jobs, attempt)
-        return settle(jobs, attempt.answers)
+        return answerAll(jobs, attempt.answers)
       } catch (error) {
         if (await isAnswered(jobs, attempt, error)) return
       }
@@ -83,7 +83,7 @@ export function createLane(ports: LanePorts) {
     if (jobs[0]?.isAlone) await connection.text(`SET LOCAL idle_in_transaction_session_timeout = ${alone_ms}`)
     for (const job of jobs) attempt.answers.push(await job.work(attempt.transaction))
     attempt.isCommitting = true
-    if (!(await attempt.transaction.commit())) throw new Error('The server undid a transaction without saying why.')
+    if (!(await attempt.transaction.commit())) throw new Error('The server rolled back a transaction without an error.')
   }
 
   /** Answers the jobs of a failed attempt. False: nothing was recorded, try again. */
@@ -95,11 +95,11 @@ export function createLane(ports: LanePorts) {
       const { isCommitting, transaction, answers } = attempt
       const fate = isCommitting && transaction !== undefined ? await fateOf(transaction, error) : 'undone'
       if (fate === 'undone' && isTimeLeft()) return false
-      if (fate === 'committed') settle(jobs, answers)
+      if (fate === 'committed') answerAll(jobs, answers)
       else refuse(jobs, fate === 'undone' ? unreachable(error, ports.store) : fate)
       return true
     }
-    // What the transaction has locked must not stay so until this lane is used again.
+    // Releases the locks of the transaction now, not when this lane is used again.
     await connection?.send('rollback').catch(() => {})
     const isSlow = isTooSlow(error) && jobs.length === 1
     if (error instanceof Fault) refuse(jobs, error)
@@ -151,7 +151,7 @@ export function createLane(ports: LanePorts) {
     throw error
   }
 
-  function settle(jobs: readonly Job[], answers: readonly unknown[]) {
+  function answerAll(jobs: readonly Job[], answers: readonly unknown[]) {
     const written = jobs.filter((_, i) => !(answers[i] instanceof Fault))
     if (written.length > 0) ports.committed([...new Set(written.map(({ batch }) => batch.session_id))])
     for (const [i, job] of jobs.entries()) job.resolve(answers[i])

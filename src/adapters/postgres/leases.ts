@@ -30,11 +30,11 @@ export function createLeases(
 
   function end(lease: Held, why: string) {
     held.delete(lease)
-    lease.ended.abort(new Error(`${lease.run_id} is held no longer: ${why}.`))
+    lease.ended.abort(new Error(`The lease on ${lease.run_id} ended: ${why}.`))
   }
 
   function look() {
-    for (const lease of held) if (left(lease) <= 0) end(lease, 'its lease could not be renewed in time')
+    for (const lease of held) if (left(lease) <= 0) end(lease, 'it could not be renewed in time')
     rest()
     rest = held.size === 0 ? () => {} : timers.after(Math.max(1, Math.min(...[...held].map(left))), look)
   }
@@ -48,7 +48,7 @@ export function createLeases(
       return {
         signal: lease.ended.signal,
         isValid() {
-          if (left(lease) <= 0) end(lease, 'its lease is over')
+          if (left(lease) <= 0) end(lease, 'it has expired')
           return !lease.ended.signal.aborted
         },
         release: () => void held.delete(lease),
@@ -64,7 +64,7 @@ export function createLeases(
       for (const lease of asked) {
         if (!held.has(lease)) continue
         if (renewed.has(nameOf(lease))) lease.since = sent
-        else end(lease, 'someone else has it, or it is over')
+        else end(lease, 'another worker holds the run, or the run is over')
       }
       look()
     },

@@ -7,7 +7,7 @@ import { type Jobs, startJobs } from './jobs.ts'
 import { createLeases } from './leases.ts'
 import { createMembers, overlooked_ms } from './members.ts'
 
-/** What a process needs to share a store with others. */
+/** Options of a process that shares a store with others. */
 export interface SharingOptions {
   /** How long a run may go without a sign of life from its worker. */
   readonly lease_ms: number
@@ -19,7 +19,7 @@ export interface SharingOptions {
 /** One worker: it renews its leases, frees what dead workers held, and runs the jobs of the queue. */
 export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, timers, warn }: SharingOptions): Member {
   const members = createMembers(pool, lease_ms)
-  // On a connection of its own: whatever the queue is busy with, a lease is renewed in time or given up.
+  // Renewals have a connection of their own, so that a busy queue cannot delay them.
   const heart = createMembers({ query: (text, values) => presence().query(text, values) }, lease_ms)
   const leases = createLeases(heart.renew, lease_ms, clock, timers)
   const atWork = createAtWork(pool, warn)
@@ -37,14 +37,14 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
     await atWork.report()
   }
 
-  /** What a broken queue of this worker had fetched is free for the one that took its place. */
+  /** Frees the jobs that a broken queue of this worker had fetched, for the queue that replaced it. */
   async function reclaim() {
     await heart.register(worker, jobs?.id() ?? null)
     await members.freeStrays()
   }
 
   async function scan(tasks: Tasks) {
-    // Once more: the broken one may have fetched something after it was replaced.
+    // Once more: the broken queue may have fetched a job after it was replaced.
     if (isReplaced) await reclaim()
     isReplaced = false
     const failed = (error: unknown) => warn('a run could not be put back', { error: String(error) })

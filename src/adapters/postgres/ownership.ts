@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { faults } from '../../faults/catalogue.ts'
-
 import { type Damage, damageIn, type StoredRow } from '../../runelog/damage.ts'
 import { foldAll } from '../../runelog/judge.ts'
 import { fingerprint, schemaProblem } from '../../runelog/models.ts'
 import type { Segments } from '../../runelog/segment.ts'
+import { blobRef } from '../../runes/redaction.ts'
 import { type Connection, hasTable, isTooSlow, unusable } from './connection.ts'
 import { type LanePorts, reconnect } from './lane.ts'
 import { inOrder } from './reader.ts'
@@ -31,7 +31,7 @@ async function blobProblem({ text }: Connection, ref: string): Promise<string | 
   const sql = `SELECT encode(sha256(content), 'hex') AS digest FROM statewright.blob WHERE ref = $1`
   const [blob] = (await hasTable(text, 'blob')) ? await text<{ digest: string }>(sql, [ref]) : []
   if (blob === undefined) return 'it is missing.'
-  return ref === `blob_${blob.digest}` ? undefined : 'its content is not what was recorded.'
+  return ref === blobRef(blob.digest) ? undefined : 'its content is not what was recorded.'
 }
 
 /** Work that needs the whole store exclusively: making the tables, and folding the read models again. */
@@ -65,7 +65,7 @@ export function createOwnership({ url, store, patience, models, segments }: Owne
     }
   }
 
-  /** Looked at without a lock: a store that is as it should be is opened while others work on it. */
+  /** Checks without a lock: a store that needs no work is opened while other processes use it. */
   async function prepare(): Promise<void> {
     const connection = await reconnect({ url, store }, performance.now() + patience)
     if (!(await finished(connection, isPrepared))) await alone(makeTables)

@@ -32,7 +32,8 @@ export function createReader(connection: Pick<Connection, 'send' | 'text'>, segm
 
   async function cold({ file }: Pick<Place, 'file'>): Promise<readonly ArchivedRecord[]> {
     if (file === null) return []
-    if (segments === undefined) throw new TypeError('Cold storage is read, and no folder for it was given.')
+    if (segments === undefined)
+      throw new TypeError('The session is archived, and the store was opened without a folder for archived sessions.')
     return segments.read(file)
   }
 

@@ -1,7 +1,6 @@
 import type pg from 'pg'
 import { accepted, faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
-
 import { createBell, follow } from '../../runelog/follow.ts'
 import { allModels, fingerprint } from '../../runelog/models.ts'
 import type { Head, Ports, Runelog, RunelogOptions } from '../../runelog/port.ts'
@@ -36,7 +35,7 @@ export interface PostgresOptions extends RunelogOptions {
   readonly patience?: number
   /** How long the server may take to answer one statement, in milliseconds. A connection silent for longer is closed. */
   readonly answer_ms?: number
-  /** What is written in the transaction of the runes besides them. */
+  /** Statements to write in the transaction of the runes, such as jobs and leases. */
   readonly sideWrites?: SideWrites
 }
 

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import type pg from 'pg'
 import type { Ports } from '../../runelog/port.ts'
-import { long, othersTurn } from '../../runelog/slices.ts'
+import { longText, othersTurn } from '../../runelog/slices.ts'
+import { blobRef } from '../../runes/redaction.ts'
 import { type Blobs, type Member, type SharedStore, sound } from '../../runtime/store.ts'
 import { type DatabaseClock, noticeable_skew_ms, openDatabaseClock } from './clock.ts'
 import { createPool, unusable, withoutPassword } from './connection.ts'
@@ -67,7 +68,7 @@ async function makeTables(pool: pg.Pool) {
   await runMigrations({ pgPool: pool, schema: jobsSchema, noHandleSignals: true })
 }
 
-/** One process after the other: `IF NOT EXISTS` alone does not keep two from making the same table at once. */
+/** Under a lock: `IF NOT EXISTS` alone does not keep two processes from making the same table at once. */
 async function makeShared(pool: pg.Pool) {
   const client = await pool.connect()
   try {
@@ -87,8 +88,8 @@ function postgresBlobs(pool: pg.Pool): Blobs {
   return {
     async keep(text) {
       const bytes = Buffer.from(text)
-      if (text.length > long) await othersTurn()
-      const ref = `blob_${hash('sha256', bytes)}`
+      if (text.length > longText) await othersTurn()
+      const ref = blobRef(hash('sha256', bytes))
       const insert = 'INSERT INTO statewright.blob (ref, content) VALUES ($1, $2) ON CONFLICT DO NOTHING'
       await pool.query(insert, [ref, bytes])
       return ref

@@ -2,7 +2,16 @@ import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { canonicalJson, type Json } from '../../kernel/json.ts'
 import type { StoredRow } from '../../runelog/damage.ts'
-import { type Change, claimedBy, heldInLog, type Inscribed, inscribe, judge, subjectText } from '../../runelog/judge.ts'
+import {
+  type Change,
+  claimedBy,
+  heldInLog,
+  type Inscribed,
+  inscribe,
+  judge,
+  rowName,
+  subjectText,
+} from '../../runelog/judge.ts'
 import { claims, epochs, subjects } from '../../runelog/models.ts'
 import type { Head, Ports, ReadModel, Row } from '../../runelog/port.ts'
 import type { Prepared } from '../../runelog/prepare.ts'
@@ -11,10 +20,10 @@ import type { Connection } from './connection.ts'
 import { channel, storeLock } from './schema.ts'
 import type { StatementName } from './statements.ts'
 
-/** What every transaction of a store needs. */
+/** The ports of every transaction. */
 export interface TransactionPorts extends Pick<Ports, 'sha256'> {
   readonly models: readonly ReadModel[]
-  /** The models and their versions, as they stand in the database while all is well. */
+  /** The models and their versions. The database must have the same. */
   readonly fingerprint: string
   readonly store: string
   readonly origin: string
@@ -23,15 +32,13 @@ export interface TransactionPorts extends Pick<Ports, 'sha256'> {
 
 type Write = readonly [name: StatementName, ...values: unknown[]]
 
-/** What has to be written together with runes, other than the rows that follow from them. */
+/** Statements to write in the transaction of the runes, other than the rows that follow from them. */
 export type SideWrites = (runes: readonly Rune[]) => readonly Write[]
 
 /** One transaction over one or more sessions. */
 export type Transaction = Awaited<ReturnType<typeof beginTransaction>>
 
 type Wanted = Pick<Change, 'model' | 'key'>
-
-const nameOf = (model: string, key: string) => `${model} ${key}`
 
 /** Locks the heads and rows of these batches until the commit. Where a row is missing, the unique keys decide. */
 export async function beginTransaction(connection: Connection, batches: readonly Prepared[], ports: TransactionPorts) {
@@ -62,20 +69,20 @@ export async function beginTransaction(connection: Connection, batches: readonly
   const isNew = new Set(sessionIds.filter((session_id) => !heads.has(session_id)))
 
   async function load(wanted: readonly Wanted[]): Promise<void> {
-    const names = new Map(wanted.map((w) => [nameOf(w.model, w.key), w]))
+    const names = new Map(wanted.map((w) => [rowName(w.model, w.key), w]))
     const asked = [...names].filter(([name]) => !loaded.has(name))
     if (asked.length === 0) return
     for (const [name] of asked) loaded.set(name, undefined)
     const keys = asked.map(([, row]) => row)
     const found = await connection.send<StoredModelRow & Wanted>('lockRows', ...columns(keys, ['model', 'key']))
-    for (const row of found) loaded.set(nameOf(row.model, row.key), readRow(row))
+    for (const row of found) loaded.set(rowName(row.model, row.key), readRow(row))
   }
 
   async function judged(batch: Prepared): Promise<readonly Change[] | Fault> {
     for (;;) {
       const missing: Wanted[] = []
       const look = <V extends Json>({ name: model }: ReadModel<V>, key: string) => {
-        const name = nameOf(model, key)
+        const name = rowName(model, key)
         const noted = rows.get(name)
         if (noted === undefined && !loaded.has(name)) missing.push({ model, key })
         // The cast holds: rows are kept by the name of their model, and only its own fold writes them.
@@ -91,7 +98,7 @@ export async function beginTransaction(connection: Connection, batches: readonly
   async function record(batch: Prepared): Promise<Inscribed | Fault> {
     const changes = await judged(batch)
     if (changes instanceof Fault) return changes
-    const held = await holderOf(batch, (claim) => rows.has(nameOf(claims.name, claim)))
+    const held = await holderOf(batch, (claim) => rows.has(rowName(claims.name, claim)))
     if (held !== undefined) return held
     const result = inscribe(batch, heads.get(batch.session_id), ports.sha256)
     heads.set(batch.session_id, result.head)
@@ -101,7 +108,7 @@ export async function beginTransaction(connection: Connection, batches: readonly
   }
 
   function note(changes: readonly Change[]) {
-    for (const change of changes) rows.set(nameOf(change.model, change.key), change)
+    for (const change of changes) rows.set(rowName(change.model, change.key), change)
   }
 
   /** All writes in order. A statement for several rows that would write none is left out. */
@@ -141,7 +148,7 @@ export async function beginTransaction(connection: Connection, batches: readonly
   }
 
   return {
-    /** The server's name for it: by this it can be asked whether it is over. */
+    /** The id of the transaction on the server, which tells whether it is over. */
     xid: transaction?.xid ?? '',
     connection,
     judge: judged,
@@ -161,8 +168,8 @@ export async function beginTransaction(connection: Connection, batches: readonly
       const written = writes().map(([name, ...values]) => connection.send(name, ...values))
       const committed = connection.commit()
       // The first failure is the cause; later ones only report that the transaction was aborted.
-      const settled = await Promise.allSettled([...written, committed])
-      for (const outcome of settled) if (outcome.status === 'rejected') throw outcome.reason
+      const outcomes = await Promise.allSettled([...written, committed])
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
       return committed
     },
   }

@@ -9,6 +9,7 @@ import { allModels, fingerprint } from '../../runelog/models.ts'
 import type { ReadModel } from '../../runelog/port.ts'
 import { createSegments } from '../../runelog/segment.ts'
 import { searchModel } from '../../runelog/words.ts'
+import { blobRef } from '../../runes/redaction.ts'
 import { doomedProblem, namesIn, readDoomed } from './companion-files.ts'
 import { DatabaseSync } from './driver.ts'
 import { causeOf, openDatabaseToRead } from './open-database.ts'
@@ -120,7 +121,7 @@ async function* blobs(folder: string): AsyncGenerator<Damage, void, void> {
 
 async function blobProblem(folder: string, ref: string): Promise<string | undefined> {
   try {
-    const name = `blob_${hash('sha256', await readRegular(join(folder, ref)))}`
+    const name = blobRef(hash('sha256', await readRegular(join(folder, ref))))
     return name === ref ? undefined : 'its content is not what was recorded.'
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ENOENT'

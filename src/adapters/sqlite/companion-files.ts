@@ -5,7 +5,6 @@ import type { RunelogOptions } from '../../runelog/port.ts'
 import { createSegments, isSegmentName, type Segments, type Stray } from '../../runelog/segment.ts'
 import { isBlobRef } from '../../runes/redaction.ts'
 import type { StoredRecord } from '../../runes/rune.ts'
-
 import type { Reader } from './reader.ts'
 import { type Step, step } from './statements.ts'
 

@@ -5,7 +5,7 @@ import { makeFolder, notMade } from '../../runelog/files.ts'
 import { DatabaseSync } from './driver.ts'
 import { explain, refuseSecondName } from './open-database.ts'
 
-/** What belongs to a store besides its database. Everything else can be made again: locks, caches, tokens. */
+/** Files of a store besides its database. Locks, caches and tokens can be made again, so they are left out. */
 const companions = ['.pub', '.blobs', '.segments']
 
 /**

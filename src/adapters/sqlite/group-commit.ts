@@ -4,12 +4,12 @@ import type { Rune } from '../../runes/rune.ts'
 import { causeOf } from './open-database.ts'
 import type { Step } from './statements.ts'
 
-/** What an accepted request writes, and the answer to its caller once that is on disk. */
+/** An accepted request: the steps to write, and the answer to its caller once they are on disk. */
 export interface Decided<T> {
   readonly steps: readonly Step[]
   readonly session_id: string
   readonly answer: T
-  /** What it adds to the log, if that is all it does. */
+  /** The runes that it appends, if it does nothing else. */
   readonly adds?: readonly Rune[]
 }
 
@@ -77,7 +77,7 @@ export function createGroupCommit({ commit, committed, broken }: GroupPorts) {
     }
   }
 
-  /** The storage is gone: whether the last commits are on disk is unknown, and nothing more is taken. */
+  /** The storage failed: whether the last commits are on disk is unknown, and every further request is refused. */
   function fail(error: unknown) {
     if (poison !== undefined) return
     poison = faults.store_poisoned({ outcome: 'unknown', cause: causeOf(error) }, { cause: error })

@@ -22,7 +22,7 @@ const readers_ms = 2_000
 
 /**
  * One process that writes, or any number that read. The lock is one of the operating system, taken by SQLite on an
- * empty file: it dies with its holder. The holder's name stands in a second file.
+ * empty file: it ends with its holder. A second file names the holder.
  */
 export function takeLock(given: string) {
   refuseName(given)
@@ -61,7 +61,7 @@ export function takeLock(given: string) {
         check()
         rmSync(holderPath, { force: true })
       } catch {
-        // The guard was replaced, and so the name may be. A name that is left counts only while its process lives.
+        // The guard was replaced, and the holder file may be, too. It counts only while its process lives, so it may stay.
       }
       guard.close()
       held.delete(guard)

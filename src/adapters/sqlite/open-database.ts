@@ -126,7 +126,7 @@ export function refuseName(path: string): void {
   if (path === '') throw refuse('it names no file. Name one, such as sqlite:./statewright.db.')
   if (path.includes('\0')) throw refuse('its name has a NUL character. Name a file without one.')
   const advice = `For a store in memory write memory:, else sqlite:./${path}.`
-  if (path.startsWith(':')) throw refuse(`a name that begins with a colon is none of a file. ${advice}`)
+  if (path.startsWith(':')) throw refuse(`a file name cannot begin with a colon here. ${advice}`)
   if (/^file:/i.test(path))
     throw refuse('SQLite reads its name as a URL. Write the path itself, such as sqlite:./statewright.db.')
 }
@@ -150,14 +150,14 @@ export function refuseForeign(path: string): void {
   }
 }
 
-/** Whether there is nothing in it. A database that is no store of this version is refused. */
+/** Whether the database is empty. One that is not a store of this version is refused. */
 function isNew(db: DatabaseSync, path: string): boolean {
   const number = (sql: string) => Object.values(db.prepare(sql).get() ?? {})[0] as number
   const version = number('PRAGMA user_version')
   if (number('PRAGMA page_count') === 0) return true
   if (version === 0 && number('SELECT count(*) FROM sqlite_schema') === 0) return true
   if (number('PRAGMA application_id') !== applicationId)
-    throw refused(path, 'it is a database of something else; choose another file.')
+    throw refused(path, 'it is a database of another program; choose another file.')
   const problem = schemaProblem(version, schemaNumber)
   if (problem !== undefined) throw refused(path, problem)
   return false
@@ -193,7 +193,7 @@ function layOutLog(path: string): void {
   }
 }
 
-/** What went wrong, in a sentence, for those errors that have an ordinary cause. */
+/** The cause of an error as a clause, for errors with an ordinary cause. */
 export function causeOf(error: unknown): string {
   const { errcode, code, message } = error as { errcode?: number; code?: string; message?: string }
   const primary = (errcode ?? 0) & 0xff
@@ -228,7 +228,7 @@ export function refuseSecondName(path: string): void {
     throw refusedName(path, 'the file is mounted by itself', 'Mount the folder that it is in')
 }
 
-const why = 'its log and its lock lie beside it under one name. Under another, two processes could write to it at once'
+const why = 'its log and its lock are named after it. Under another name, two processes could write to it at once'
 const refusedName = (store: string, what: string, advice: string) => refused(store, `${what}, and ${why}. ${advice}.`)
 
 /** Where something is mounted, by the text of Linux's `mountinfo`: the fifth field, with spaces and the like in octal. */

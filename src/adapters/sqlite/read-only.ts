@@ -9,7 +9,6 @@ import { shareLock } from './lock.ts'
 import { explain, openDatabaseToRead } from './open-database.ts'
 import { createReader, placeIn } from './reader.ts'
 import { createFolding, createRows } from './rows.ts'
-
 import { shadow } from './schema.ts'
 import { createWriter, prepareStatements } from './statements.ts'
 
@@ -44,7 +43,7 @@ function readOnly(path: string, db: DatabaseSync, models: readonly ReadModel[], 
   // Only readers of rows need them folded: `verify` names events that cannot be folded, and must not fail over them.
   let begun: Promise<void> | undefined
   const folded = () => (begun ??= createFolding({ reader, rows, models, commit: createWriter(db, statements) }).begin())
-  const refuse = () => Promise.reject(new Error('A command that only looks has asked for something to be recorded.'))
+  const refuse = () => Promise.reject(new Error('The store is open for reading only.'))
 
   const store: Runelog = {
     read: reader.read,

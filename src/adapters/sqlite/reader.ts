@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Json } from '../../kernel/json.ts'
+import { isSealed } from '../../machines/session.ts'
 import { type Look, subjectText } from '../../runelog/judge.ts'
 import { subjects } from '../../runelog/models.ts'
 import type { Counted, Head, ModelQuery, Range, ReadModel, Row } from '../../runelog/port.ts'
@@ -172,6 +173,5 @@ export function placeIn(reader: Reader, look: Look, session_id: string): Place |
   const last = session === undefined ? undefined : reader.lastRune(session)
   if (session === undefined || last === undefined) return undefined
   const state = look(subjects, session_id)?.value.state
-  const archived = state === 'archived'
-  return { session, head: { session_id, ...last, sealed: archived || state === 'closed', archived } }
+  return { session, head: { session_id, ...last, sealed: isSealed(state), archived: state === 'archived' } }
 }

@@ -17,8 +17,8 @@ export function trimCache(entries: Map<string, unknown>): void {
 const mostCached = 8_000
 
 /**
- * Rows of read models. A commit holds runes; their rows reach the table later, together: written with every commit they
- * were most of its cost. After a crash they are folded from the runes, so readers never see them differ.
+ * Rows of read models. A commit writes runes; their rows are written later, many at once, since they would be most of the
+ * cost of a commit. After a crash they are folded from the runes, so readers see no difference.
  */
 export function createRows(stored: Look) {
   const models = new Map<string, Model>()

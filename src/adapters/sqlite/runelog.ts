@@ -18,7 +18,7 @@ import { createSearch } from './search.ts'
 import { createWriter, prepareStatements, type Step, step } from './statements.ts'
 
 const look_ms = 1_000
-/** So many rows may be behind: to write them takes a few milliseconds, and as long to fold them again after a crash. */
+/** How many rows may be unwritten. To write them, or to fold them again after a crash, takes a few milliseconds. */
 const rowsBehind = 500
 
 interface Inscription extends Decided<readonly Rune[]> {
@@ -71,7 +71,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
         const steps = decide()
         return rows.behind() < rowsBehind ? steps : [...steps, ...rows.write()]
       })
-      // A file that was removed still takes what is written to it, and no process will ever read that.
+      // Writes to a removed file succeed, and no process can ever read them.
       if (hasFolderChanged()) checkFiles()
     },
     broken(fault) {
@@ -88,7 +88,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     },
   })
 
-  // A store at rest is looked at, too: a server must not go on answering from a file that is gone.
+  // Checked without a commit, too: a server must not go on answering from a file that is gone.
   const looking = setInterval(() => {
     try {
       checkFiles()
@@ -227,7 +227,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
             if (decided instanceof Fault) return decided
             const added = step('addSegment', place.session, segment, records.length, records[0]?.position ?? 0)
             const dropped = step('dropArchived', place.session, records.length)
-            // What is moved away must be in the rows: they are caught up from the table.
+            // Rows catch up from the table after a crash, so they are written before runes leave it.
             return { steps: [...decided.steps, added, dropped, ...rows.write()], session_id, answer: true }
           })
           if (accepted(archived)) return

@@ -38,14 +38,15 @@ const most_bytes = 4_000_000
 
 async function fetched(given: string, options: FetchOptions, { signal, redact }: ToolContext): Promise<Json> {
   let url = given
-  for (let left = options.maxRedirects ?? 5; ; left--) {
-    // Every step is judged as the first one was: a host that may be reached could send us anywhere.
+  const { maxRedirects = 5 } = options
+  for (let left = maxRedirects; ; left--) {
+    // Each redirect is checked like the first address: an allowed host may redirect to any other.
     const checked = allowed(url, options)
     const response = await get(checked, options, signal)
     const { statusCode: status = 0, headers } = response
     if (status >= 300 && status < 400 && headers.location !== undefined) {
       response.destroy()
-      if (left <= 0) throw new Error(`${given} leads on and on.`)
+      if (left <= 0) throw new Error(`${given} redirects more than ${maxRedirects} times.`)
       url = new URL(headers.location, checked).href
       continue
     }
@@ -62,11 +63,11 @@ function allowed(given: string, { allow }: FetchOptions): URL {
   const host = url.hostname.replace(/\.$/, '')
   const fits = (pattern: string) =>
     pattern.startsWith('*.') ? host.endsWith(pattern.slice(1).toLowerCase()) : host === pattern.toLowerCase()
-  if (!allow.some(fits)) throw breach(`${host} may not be reached; there is ${allow.join(', ') || 'nothing'}.`)
+  if (!allow.some(fits)) throw breach(`The host ${host} is not allowed. Allowed hosts: ${allow.join(', ') || 'none'}.`)
   return url
 }
 
-/** The address that was judged is the one that is connected to: the name is looked up once, in here. */
+/** Looks the name up once, and connects to the address that was checked: a second lookup could give another one. */
 function get(url: URL, options: FetchOptions, signal: AbortSignal): Promise<IncomingMessage> {
   const { lookup = systemLookup as LookupFunction, isReachable = isPublicAddress } = options
   const judged: LookupFunction = (host, asked, done) =>
@@ -99,7 +100,7 @@ async function bodyOf(response: IncomingMessage): Promise<{ readonly text: strin
   return { text: Buffer.concat(parts).toString('utf8'), isCut: size > most_bytes }
 }
 
-/** What is not the open internet: this machine, its network, its neighbours, and reserved addresses. */
+/** Networks that are not on the open internet: this machine, private networks, and reserved addresses. */
 const closed = networks(
   'ipv4',
   `0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24

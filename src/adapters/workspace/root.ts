@@ -72,7 +72,7 @@ export function openRoot(folder: string, owner?: Owner) {
     refuseOwn(real, given)
   }
 
-  /** The store, its key and its token are none of an agent's business, even where they lie in its folder. */
+  /** Refuses the store, its key and its token, also where they lie in the workspace. */
   function refuseOwn(real: string, given: string) {
     if (isOwnFile(real)) throw breach(`${given} belongs to the store of this program, which no tool may touch.`)
   }

@@ -112,7 +112,7 @@ done
 shift
 exec "$@"`
 
-/** What a command must find itself to be before anything else is run here. */
+/** Checks from inside that a command has no privileges. It runs before any other command. */
 const probe = `[ -w . ] || { echo "the user $(id -u) cannot write to it" >&2; exit 1; }
 grep -q '^NoNewPrivs:.1$' /proc/self/status && grep -q '^CapEff:.0*$' /proc/self/status && [ "$(id -u)" != 0 ]`
 

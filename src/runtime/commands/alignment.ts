@@ -10,13 +10,13 @@ import type { ExecutionSnapshot } from '../../wire/contract.ts'
 import { aboutRun, type Batch, executionOf } from '../batch.ts'
 import type { Engine } from '../engine.ts'
 
-/** What was found before a question is closed by a person, a program or a timer. */
+/** The check of a contract before its question is closed by a person, a program or a timer. */
 export interface Alignment {
   /** The contract that the question is about, as it was right before; null where no call asked. */
   readonly snapshot: ExecutionSnapshot | null
   /** The number of waiting contracts is the one that was expected. */
   readonly is_aligned: boolean
-  /** The contract does not wait for this: nothing may be recorded. */
+  /** The contract does not wait for this question: the reply is refused. */
   readonly refusal?: Fault
 }
 
@@ -65,17 +65,17 @@ export async function look(engine: Engine, execution_id: string): Promise<Execut
   return snapshot(await historyOf(engine, execution_id), engine.clock.now())
 }
 
-/** What has to wait, by the questions that the run asked: those that are still open expect a contract that waits. */
+/** The contracts that should wait: one for each open question of the run. */
 function askedAbout(state: SessionState, run_id: string): readonly string[] {
   const open = [...state.interactions.values()].filter((asked) => asked.run_id === run_id && asked.state === 'open')
   return open.flatMap(({ call_id }) => {
     const call = state.calls.get(call_id ?? '')
-    // What a tool asks in the middle of its work is no reason for its contract to wait.
+    // A contract stays running while its tool asks a person.
     return call === undefined || call.contract === 'running' ? [] : [executionOf(call)]
   })
 }
 
-/** It only waits for a worker that uses the answer, or was left as it is. */
+/** Its question is closed; a worker has yet to use the answer. */
 function isAnswered(state: SessionState, { interaction_id }: CallView): boolean {
   const question = state.interactions.get(interaction_id ?? '')
   return question !== undefined && question.state !== 'open'
@@ -87,7 +87,7 @@ function misaligned(
   batch: Batch,
   { run_id, expected, found }: { run_id: string; expected: readonly string[]; found: readonly string[] },
 ) {
-  engine.warn('another number of waiting contracts than expected', { run_id, expected, found })
+  engine.warn('the number of waiting contracts is not the expected one', { run_id, expected, found })
   const run = state.runs.get(run_id)
   const payload = { expected: [...expected], found: [...found] }
   if (run !== undefined) batch.record('run.misaligned', { actor: 'graph_runner', payload }, aboutRun(run))

@@ -24,23 +24,23 @@ import { readThrown } from '../thrown.ts'
 import { saltedKey } from '../tools/policy.ts'
 import { type Alignment, align, historyOf, look, notWaiting } from './alignment.ts'
 
-/** What goes with every reply. */
+/** Options of every reply. */
 export interface ReplyOptions {
   /** The name of the person. Default: `human`. */
   readonly repliedBy?: string
   /** The same reply with the same key, sent again, is accepted again and does nothing more. */
   readonly idempotencyKey?: string
-  /** The contracts that a checkpoint expects to be waiting. Without it, those whose question the record has as open. */
+  /** Ids of the contracts that the client expects to wait. Default: those with an open question. */
   readonly expectedWaiting?: readonly string[]
 }
 
 /** A reply to a question, in the form in which it is recorded. */
 export interface Reply extends ReplyOptions {
-  /** `{ decision }` of an approval, `{ outcome }` of a settlement, `{ action, data }` of a form, `{ answer }` of a question. */
+  /** `{ decision }` for an approval, `{ outcome }` for a settlement, `{ action, data }` for a form, `{ answer }` for a question. */
   readonly reply: Json
 }
 
-/** What a reply brought about. */
+/** The result of a reply. */
 export interface Replied extends OptionsOf<Pick<Alignment, 'snapshot' | 'is_aligned'>> {
   readonly interactionId: string
   readonly sessionId: string
@@ -56,7 +56,7 @@ export async function reply(
   given: RecordOf<Reply>,
 ): Promise<RecordOf<Replied>> {
   const { session_id } = await subjectOf(engine.runelog, 'interaction', interaction_id)
-  // A plan may wait in a store without a process, where no timer says that its time is over.
+  // No process may have been there to apply the deadline of a plan, so it is applied here.
   const asked = (await engine.sessions.load(session_id)).interactions.get(interaction_id)
   if (asked?.opened.interaction_kind === 'question_pack') await expire(engine, session_id, interaction_id)
   const answered = await change(engine, session_id, (batch) => decide(engine, batch, interaction_id, given))
@@ -101,7 +101,7 @@ async function decide(
   return { interaction_id, session_id: state.session_id, run_id: question.run_id, is_repeated: false, ...aligned }
 }
 
-/** What cannot be undone is approved only with its digest. No refusal names it: one could approve unseen. */
+/** Approving an irreversible action needs its digest. No refusal shows the digest: a client could approve unseen. */
 function digestProblem({ opened }: InteractionView, given: Json, isIrreversible: boolean): string | undefined {
   if (opened.interaction_kind !== 'approval') return undefined
   const { decision, digest } = given as { decision: 'approve' | 'deny'; digest?: string }
@@ -116,7 +116,7 @@ function check(engine: Engine, kind: Payload<'interaction.opened'>['interaction_
   try {
     return kind === 'question_pack' ? engine.autonomy.checkPack(request, given) : checkReply(kind, request, given)
   } catch (error) {
-    // A getter of the caller's.
+    // A getter of the given value may throw.
     if (error instanceof Fault) throw error
     return { problems: [{ pointer: '', problem: `It cannot be read: ${readThrown(error).message}` }] }
   }
@@ -138,7 +138,7 @@ function settleLate(
   settle(batch, call, settlement, true)
 }
 
-/** A tool that may still act, or one that knows better, has the last word about "it did not happen". */
+/** Refuses "it did not happen" while the tool may still act, and after the tool reported success. */
 async function refuseUnknowing(engine: Engine, interaction_id: string, call: CallView, given: Json) {
   if ((given as { outcome?: string }).outcome !== 'did_not') return
   const found = await obstacleToDidNot(engine, call)
@@ -153,7 +153,7 @@ async function refuseUnknowing(engine: Engine, interaction_id: string, call: Cal
   throw faults.reply_unfit({ interaction_id, problems: [{ pointer: '/outcome', problem }] })
 }
 
-/** Who was faster, and with what. The winner's own repetition is accepted. */
+/** Refuses a reply to a closed question, and names the winner. The same reply with the winner's key is accepted again. */
 async function closed(
   engine: Engine,
   state: SessionState,
@@ -169,7 +169,7 @@ async function closed(
         throw faults.key_reused({ idempotency_key, what: `the reply to ${interaction_id}` })
       const run_id = ended.run_id ?? null
       const { session_id } = state
-      // It was looked at when it was accepted.
+      // The contract was checked when the reply was accepted first.
       return { interaction_id, session_id, run_id, is_repeated: true, snapshot: null, is_aligned: true }
     }
     throw faults.interaction_closed({ interaction_id, state: 'answered', by: replied_by })
@@ -179,19 +179,19 @@ async function closed(
   throw faults.interaction_closed({ interaction_id, state: ended?.to ?? 'closed', by, ...because })
 }
 
-/** What was recorded has its defaults filled in; what is given again is held against that as it would be recorded. */
+/** Compares two replies in the form in which they are recorded, with defaults filled in. */
 function isSame(engine: Engine, opened: Rune | undefined, first: Json, again: Json): boolean {
   if (opened?.kind !== 'interaction.opened') return false
   const checked = check(engine, opened.payload.interaction_kind, opened.payload.request, again)
   return 'reply' in checked && canonicalJson(checked.reply) === canonicalJson(first)
 }
 
-/** What a person may say to each kind of interaction. */
+/** The replies that each kind of interaction accepts. */
 export const replyShapes = {
   approval: z.strictObject({
     decision: z.enum(['approve', 'deny']),
     reason: z.string().optional(),
-    /** What the person saw: given, it must be the digest of what would run. */
+    /** The digest that the interaction shows. It is required for an irreversible action. */
     digest: z.string().optional(),
   }),
   ecs: z.strictObject({
@@ -233,14 +233,14 @@ export function checkReply(kind: ReplyKind, request: Json, reply: unknown): Chec
   return recordable(given.action === 'reject' ? rest : { ...rest, data: checked.data })
 }
 
-/** A caller in the same process may hand over what no record can hold. */
+/** A caller in the same process may pass a value that cannot be recorded. */
 function recordable(reply: object): Checked {
   const given = Object.fromEntries(Object.entries(reply).filter(([, value]) => value !== undefined))
   const read = boundedJson(given, jsonLimits.result)
   return 'value' in read ? { reply: read.value } : { problems: [{ pointer: '', problem: read.problem }] }
 }
 
-/** What a reply to a contract did. */
+/** The result of a reply to a contract. */
 export interface Resumed extends Replied {
   /** The contract as it was right before; as it is now, where the reply had been accepted before. */
   readonly snapshot: ExecutionSnapshot
@@ -256,7 +256,7 @@ export async function resume(engine: Engine, execution_id: string, given: Record
   return { ...replied, snapshot: replied.snapshot ?? (await look(engine, execution_id)) }
 }
 
-/** Lets an irreversible action that was done be done once more: the next call for it gets a key of its own. */
+/** Lets a completed irreversible action be repeated once: the next call for it gets a new idempotency key. */
 export async function allowAgain(engine: Engine, execution_id: string, allowed_by: string): Promise<void> {
   const { session_id } = await subjectOf(engine.runelog, 'contract', execution_id)
   const history = await historyOf(engine, execution_id)

@@ -14,7 +14,7 @@ import { change } from '../decide-and-append.ts'
 import type { Engine } from '../engine.ts'
 import type { RecordOf } from '../options.ts'
 import { closeCalls, type Why, withdrawQuestions } from '../run/closing.ts'
-import { named, recording } from '../scopes.ts'
+import { recording, requestField } from '../scopes.ts'
 import { once } from '../session-cache.ts'
 import { cleanInput, refuseUnknownAgent } from './submit.ts'
 
@@ -50,7 +50,7 @@ export async function steer(
   run_id: string,
   given: Json,
 ): Promise<RecordOf<Stopped>> {
-  // A turn without input goes on with what is there: it would never use this up.
+  // An empty steer would never be used up: a turn without input continues the dialogue as it is.
   const input = await cleanInput(engine, 'A steer', given)
   return change(engine, session_id, (batch) => {
     const run = runOf(batch.state, run_id)
@@ -114,7 +114,7 @@ export function replenish(engine: Engine, session_id: string, budget: Budget, re
     const made = isFirstOfCalls && { tool_calls_made: state.used.tool_calls }
     const payload = { reason: reason ?? 'budget_replenished', budget, ...made }
     batch.on(subject.session(session_id), 'human').move('budget_replenished', payload)
-    // The last calls of a turn that has not noticed yet may be on their way; no other turn begins meanwhile.
+    // A running turn may still make calls that `made` does not count. If one of them moves first, decide again.
     if (isFirstOfCalls) for (const turn_id of state.turns.keys()) batch.restOn(turn_id)
     const limits = { ...before, ...budget }
     for (const what of ['tokens', 'tool_calls', 'wall_time_ms', 'cost_usd'] as const) {
@@ -130,7 +130,7 @@ const resumes = { tried: 'a resume alone', ends: null }
 const resets = { tried: 'a reset', ends: 'errors' }
 const replenishes = { tried: 'a budget', ends: 'budget' }
 
-/** A session comes back by what suspended it: a larger budget, or errors that someone looked at. */
+/** A suspended session continues only by the command that fits its cause: a budget after a budget, a reset after errors. */
 function refuseOtherwise({ session_id, suspension }: SessionState, way: { tried: string; ends: string | null }) {
   if (suspension !== null && suspension.by !== way.ends)
     throw faults.suspended_otherwise({ session_id, ...suspension, tried: way.tried })
@@ -147,14 +147,14 @@ async function bringBack(engine: Engine, session_id: string, move: (batch: Batch
 /** Closes a session: nothing new begins, goals and plans end, open runs are cancelled, agents end, the log is sealed. */
 export async function close(engine: Engine, session_id: string, reason: string): Promise<void> {
   await change(engine, session_id, (batch) => {
-    // Something kept it from being closed before; that may be solved by now.
+    // An earlier close was interrupted; finish it.
     if (batch.stateOf(session_id) === 'closing') return
     batch.on(subject.session(session_id), 'human').move('close_requested', { reason })
   })
   await finishClosing(engine, session_id, reason)
 }
 
-/** Also what a restart does with a session that was being closed. */
+/** Ends everything in a closing session and seals its log. Recovery calls it, too. */
 export async function finishClosing(
   engine: Engine,
   session_id: string,
@@ -190,7 +190,7 @@ export async function finishClosing(
 /** The log of a closed session goes to cold storage, where it stays readable; the session stays listed. */
 export async function archive(engine: Engine, session_id: string): Promise<void> {
   const state = await engine.sessions.load(session_id)
-  await recording((request_id) => engine.runelog.archive(session_id, named(request_id)))
+  await recording((request_id) => engine.runelog.archive(session_id, requestField(request_id)))
   await engine.sessions.refresh(state)
 }
 
@@ -238,10 +238,10 @@ export interface SessionQuery {
   readonly after?: Pick<ListedSession, 'session_id' | 'updated_at'>
 }
 
-/** What is kept of a session for listing, whatever became of its log. */
+/** A session in the list of sessions. An archived one is listed, too. */
 export type ListedSession = SessionRow & { readonly session_id: string }
 
-/** Sessions by creation, filtered by state. */
+/** Sessions by their last change of state, oldest first unless `backward`. */
 export async function listSessions(
   runelog: Runelog,
   { state, after, ...page }: SessionQuery,

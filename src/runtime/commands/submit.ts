@@ -48,9 +48,9 @@ export interface Submitted {
   readonly isRepeated: boolean
 }
 
-/** What a session begins with. */
+/** Options of a new session. */
 export interface NewSession extends Pick<Submission, 'agent' | 'sessionBudget' | 'idempotencyKey'> {
-  /** What people call it; without it, what the first message begins with. */
+  /** Shown in lists. Default: the first line of the first message. */
   readonly title?: string
 }
 
@@ -86,7 +86,7 @@ export async function submit(engine: Engine, given: RecordOf<Submission>): Promi
     if (is_repeated) return { answer: () => undefined }
     refuseStopped(state)
     const known = agentFor(state, submission)
-    // However often this is decided again, the agent is set up once.
+    // The agent is set up once, also if this is decided again after a race.
     if (known === undefined) prepared ??= prepareAgent(engine, agent)
     const unfit = known === undefined ? await prepared : undefined
     const batch = createBatch(state, engine.clock.now())
@@ -138,7 +138,7 @@ type Given = Omit<RecordOf<Submission>, 'budget'> & { readonly budget?: Budget |
 
 const textOf = (given: Given) => canonicalJson(asJson(recordedOf(given)))
 
-/** What is recorded of a submission, with its defaults. */
+/** The recorded fields of a submission, with defaults. */
 function recordedOf(given: Given) {
   const { agent, input, mode = 'interactive', interactive_require_user_reply = true, budget = null } = given
   return { agent, input, mode, interactive_require_user_reply, budget }
@@ -189,7 +189,7 @@ export async function createSession(
   return { session_id, is_repeated }
 }
 
-/** The session of this key exists, and began with just this; refused if it began with something else. */
+/** Whether the session of this key exists. Refused with `key_reused` if it began with another agent or config. */
 async function isThere(
   engine: Engine,
   session_id: string,
@@ -239,7 +239,7 @@ export function refuseEnded({ subjects }: SessionState, agent_id: string) {
   if (!takesWork(state)) throw faults.agent_over({ agent_id, state: state ?? 'unknown' })
 }
 
-/** The same for two messages that come at once, so that both of them cannot spawn the agent they miss. */
+/** The id follows from the name, so two messages at once cannot both spawn the missing agent. */
 function nextId(engine: Engine, state: SessionState, name: string): string {
   const earlier = [...state.agents.values()].filter(({ agent }) => agent === name).length
   return hashedId('agt', [state.session_id, name, `${earlier}`], engine.sha256)
@@ -250,7 +250,7 @@ interface Behalf {
   /** The call that handed the task on, and its run. */
   readonly parent?: { readonly call_id: string; readonly run_id: string } | null
   readonly allowed_tools?: readonly AllowedTool[] | null
-  /** Who may see what comes of it. Without it, everyone. */
+  /** The visibility of the run. Without it, `public`. */
   readonly visibility?: Visibility
   readonly goal_id?: string
   readonly task_id?: string
@@ -296,7 +296,7 @@ interface Spawning {
   readonly problem?: string | undefined
 }
 
-/** Sets up an agent of this name as far as that happens outside the log. Says what is wrong, if something is. */
+/** Runs `prepare` of an agent. Returns the problem if it throws. */
 export async function prepareAgent(engine: Engine, name: string): Promise<string | undefined> {
   const definition = agentNamed(engine, name)
   try {

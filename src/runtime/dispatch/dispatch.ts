@@ -37,7 +37,7 @@ export function dispatchHere({ engine: engineOf, limit, drive, clock, timers }: 
     })
   })
   const wake = (session_id: string, run_id: string) =>
-    // What comes while the process goes down is found in the log by the next one.
+    // A wake during shutdown is dropped: the next process finds the run in the log.
     void dispatcher.wake(session_id, run_id).catch(() => {})
 
   async function work(session_id: string, run_id: string) {
@@ -81,7 +81,7 @@ export function dispatchHere({ engine: engineOf, limit, drive, clock, timers }: 
 /** For a store that processes share: its queue brings jobs, recorded together with the runes they follow from. */
 export function dispatchShared(ports: Omit<DispatchPorts, 'clock' | 'timers'>, member: Member): Dispatch {
   const { engine: engineOf, limit, drive } = ports
-  // The queue brings no more than `limit` at once; here only two holds of the same run are kept apart.
+  // The queue brings at most `limit` runs at once. This dispatcher only keeps one run from being held twice.
   const dispatcher = createDispatcher(Number.POSITIVE_INFINITY, async (session_id, run_id) => {
     await drive(session_id, run_id)
     await obeyCancel(engineOf(), session_id, run_id)
@@ -89,7 +89,7 @@ export function dispatchShared(ports: Omit<DispatchPorts, 'clock' | 'timers'>, m
   const applying = createApplying()
   const ending = new AbortController()
 
-  /** Nothing can be done here once the store takes nothing more: others have to, and soon. */
+  /** A poisoned store ends this worker: it renews nothing, so that other workers take over soon. */
   const whole =
     <A extends unknown[], R>(task: (...args: A) => Promise<R>) =>
     (...args: A): Promise<R> =>
@@ -111,7 +111,7 @@ export function dispatchShared(ports: Omit<DispatchPorts, 'clock' | 'timers'>, m
     }
   }
 
-  /** The queue goes by the clock of the database. If ours is behind, the deadline is not yet over here. */
+  /** The queue uses the clock of the database. If the local one is behind, the rest of the time is waited for here. */
   async function deadline(session_id: string, interaction_id: string): Promise<'applied' | 'later'> {
     for (;;) {
       const left = await applying.add(expire(engineOf(), session_id, interaction_id))
@@ -140,16 +140,16 @@ export function dispatchShared(ports: Omit<DispatchPorts, 'clock' | 'timers'>, m
       applying.idle(async () => {
         await member.quiet()
         await dispatcher.idle()
-        // What was under way here may have given others something to do.
+        // The last runs here may have queued work for other processes.
         await member.quiet()
       }),
 
-    /** The first process takes up all that was left behind. To any other, what runs is held until its lease is over. */
+    /** The first process recovers everything. For any other, a running run is held until its lease has ended. */
     async start() {
       const engine = engineOf()
       if (limit === 0) return nothingRecovered
       const { isFirst } = await member.join(engine.settings.worker)
-      // Others may begin at the same time, and take what it puts back.
+      // Other processes may start at the same time and take the requeued runs.
       const recovered = isFirst ? await recoverAll(engine, await member.abandoned()) : nothingRecovered
       const abandoned = (lost: AbandonedRun) => requeue(engine, lost)
       const tasks = { run: whole(run), deadline: whole(deadline), session: whole(session), abandoned: whole(abandoned) }
@@ -201,7 +201,7 @@ export function dispatchAsked(ports: DispatchPorts, assignment: Assignment, memb
   const here = dispatchHere({ ...ports, drive: driveNeeded })
   let stopLooking = () => {}
 
-  /** The session, recovered before a run of this process is running there: what runs now was left by another process. */
+  /** The session, recovered before this process runs anything in it: a running run was left by another process. */
   async function recovered(session_id: string) {
     const { sessions, preserving } = engineOf()
     const state = await sessions.load(session_id)
@@ -226,11 +226,11 @@ export function dispatchAsked(ports: DispatchPorts, assignment: Assignment, memb
     const { warn } = engineOf()
     for (const session_id of assignment.sessions())
       look(session_id).catch((error) =>
-        warn('a session could not be looked at', { session_id, error: readThrown(error).message }),
+        warn('a session could not be checked for work', { session_id, error: readThrown(error).message }),
       )
   }
 
-  /** News of others, and, since a worker that dies says nothing, the time. */
+  /** Looks after each commit of another process, and regularly: a worker that dies sends no notice. */
   function lookOut(): () => void {
     const { runelog, settings } = engineOf()
     const unsubscribe = runelog.watch((_, source) => {

@@ -46,8 +46,8 @@ export function createDispatcher(limit: number, work: (session_id: string, run_i
 
   return {
     /**
-     * Resolves when the run was looked at and its place is free again. One that is worked on is looked at once more
-     * after that, and its job is not kept waiting: those that it waits for may need the place of the job.
+     * Resolves when the worker has let go of the run. A run that is worked on is worked on once more afterwards; its
+     * wake resolves at once, so that the job frees its slot for the runs that this one may wait for.
      */
     wake(session_id: string, run_id: string): Promise<void> {
       if (isStopping) return Promise.reject(new Error('This worker takes no more runs.'))
@@ -57,7 +57,7 @@ export function createDispatcher(limit: number, work: (session_id: string, run_i
       else pump()
       return entry.seen.promise
     },
-    /** A run that only waits does not count; the returned function makes it count again. */
+    /** Does not count a run that only waits. Call the returned function to count it again. */
     lend(run_id: string): () => void {
       lent.set(run_id, (lent.get(run_id) ?? 0) + 1)
       busy.get(run_id)?.seen.resolve()
@@ -79,18 +79,18 @@ export function createDispatcher(limit: number, work: (session_id: string, run_i
   }
 }
 
-/** Brings runs and deadlines to those who work on them. It only wakes: the log decides. */
+/** Wakes workers for runs and deadlines. It promises nothing: the log decides. */
 export interface Dispatch {
   wake(session_id: string, run_id: string): void
   deadline(interaction_id: string, session_id: string, at: number): void
-  /** Gives the place of a run that only waits to others. Returns the way to take it back. */
+  /** Frees the slot of a run that only waits. Call the returned function to count the run again. */
   lend(run_id: string): () => void
   idle(): Promise<void>
   start(): Promise<Recovered>
   stop(): Promise<void>
 }
 
-/** What a dispatch works with. */
+/** The ports of a dispatch. */
 export interface DispatchPorts {
   readonly engine: () => Engine
   readonly clock: Clock
@@ -106,7 +106,7 @@ type Due = { readonly interaction_id: string; readonly session_id: string; reado
 /** A platform timer counts in 32 bits; a deadline that is further away is looked at again on the way. */
 const longest = 2 ** 31 - 1
 
-/** Every deadline in one heap with one timer. One that was answered meanwhile does nothing. */
+/** All deadlines in one heap with one timer. The deadline of an answered question has no effect. */
 export function createDeadlines(
   clock: Clock,
   timers: Timers,
@@ -195,7 +195,7 @@ export function createErasing() {
       }
     },
 
-    /** Refused while someone works on the session. */
+    /** Refused with `session_busy` while a worker holds a run of the session. */
     async erase(session_id: string, work: () => Promise<void>): Promise<void> {
       const [run_id] = atWork.get(session_id) ?? []
       if (run_id !== undefined) throw faults.session_busy({ session_id, run_id, asked: 'redact something in it' })
@@ -218,7 +218,7 @@ export interface Asked {
   readonly goal_id?: string
 }
 
-/** What a process that works for one command was asked for. It carries out nothing else of the store. */
+/** The work of a process that runs for one command. It takes no other run of the store. */
 export interface Assignment {
   add(asked: Asked): void
   isAsked(asked: Asked): boolean
@@ -258,7 +258,7 @@ export function createAssignment(): Assignment {
         before = needed.size
         for (const run of open) {
           if (needed.has(run.parent_run_id ?? '')) needed.add(run.run_id)
-          // The run that its agent works on first.
+          // Its agent has to end another run first.
           const obstacle = run.status === 'queued' && needed.has(run.run_id) ? obstacleTo(state, run) : null
           if (obstacle?.what === 'run') needed.add(obstacle.id)
         }

@@ -122,7 +122,7 @@ export function checkAnswer(
   return problems.length === 0 ? { data } : { problems }
 }
 
-/** What silence comes to: complete defaults. A confirmation has none, since silence never approves. */
+/** The answer that silence gives: complete defaults. A confirmation has none, since silence never approves. */
 export function defaultsOf(request: EcsRequest): Data | undefined {
   if (request.type === 'confirmation') return undefined
   const checked = checkAnswer(request, { action: 'approve' })

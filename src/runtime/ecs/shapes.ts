@@ -9,7 +9,7 @@ export const fieldTypes = [
   'text', 'textarea', 'select', 'multiselect', 'radio', 'checkbox', 'number', 'slider', 'date', 'datetime', 'boolean',
 ] as const
 
-/** What one question may hold: a person has to read it. */
+/** The limits of one question: a person has to read it. */
 const most = { name: 64, label: 500, title: 2_000, text: 20_000, fields: 100, options: 1_000, displays: 20 } as const
 
 const label = z.string().max(most.label)

@@ -6,7 +6,7 @@ import type { FoldableRune, ReadModel, Row } from '../../runelog/port.ts'
 import type { InteractionKind } from '../../runes/kinds.ts'
 import type { Visibility } from '../../runes/rune.ts'
 
-/** What waits for someone, across all sessions: the inbox, and the deadlines that a restart has to keep. */
+/** An open question of any session: a row of the inbox, with the deadline that a restart has to keep. */
 export type OpenInteraction = {
   readonly interaction_id: string
   readonly session_id: string
@@ -20,11 +20,11 @@ export type OpenInteraction = {
   readonly prompt: string
   readonly deadline: number | null
   readonly opened_at: number
-  /** That of the run that asks. Only a person who may answer sees a prompt that is not public. */
+  /** The visibility of the run that asks. Only a person who may answer sees a prompt that is not public. */
   readonly visibility: Visibility
 }
 
-/** Those with a deadline are listed apart: a start has to keep these, and only these. */
+/** Open questions. Those with a deadline have their own tag: a start has to keep only these. */
 export const openInteractions: ReadModel<OpenInteraction> = {
   name: 'open_interactions',
   version: 5,

@@ -1,5 +1,6 @@
 import type { Json } from '../../kernel/json.ts'
-import type { RunStatus } from '../../machines/run.ts'
+import { isTerminal } from '../../kernel/machine.ts'
+import { type RunStatus, runMachine } from '../../machines/run.ts'
 import { type SessionState, sessionMachine } from '../../machines/session.ts'
 import { summary } from '../../observation/contract.ts'
 import { isShown, visible } from '../../observation/visible.ts'
@@ -36,7 +37,7 @@ type Waiting = {
   readonly since: number
 }
 
-/** The status that says most about a session: who waits for a person comes first. */
+/** Statuses of open runs, the most urgent first: a run that waits for a person says most about its session. */
 const ranks: readonly RunStatus[] = ['waiting_user', 'running', 'queued']
 
 const precision_ms = 1_000
@@ -157,11 +158,12 @@ function moveOf(
   { run_id = '', to, at, kind }: FoldableRune,
 ): Pick<Summary, 'open_runs' | 'last_run'> {
   const run: RunAt = { run_id, status: to as RunStatus, since: at }
-  const isOpen = ranks.includes(run.status)
   const open_runs =
     kind === 'run.submitted'
       ? [...before.open_runs, run]
-      : before.open_runs.flatMap((other) => (other.run_id !== run_id ? [other] : isOpen ? [run] : []))
+      : before.open_runs.flatMap((other) =>
+          other.run_id !== run_id ? [other] : isTerminal(runMachine, to) ? [] : [run],
+        )
   return { open_runs, last_run: run }
 }
 

@@ -35,7 +35,7 @@ export async function requeue(engine: Engine, lost: AbandonedRun, isAlone = engi
       return false
     }
     batch.on(subject.run(run), 'recovery').move('restart.requeued', { epoch: run.epoch + 1 })
-    // An answer would reach no tool: the ones that asked went with their worker.
+    // The tools that asked ended with their worker, so an answer would reach none of them.
     for (const call of calls.values())
       if (call.run_id === run_id) inputWithdrawn(batch, call, 'The tool that asked is gone with its worker.')
     const turn = turns.get(run.turn_id ?? '')
@@ -66,7 +66,7 @@ function preserve(engine: Engine, session_id: string, run_id: string): Promise<v
   })
 }
 
-/** A queued run is simply woken, unless its agent is no more. */
+/** Wakes a queued run, or fails it if its agent is not configured any more. */
 async function rouse(engine: Engine, session_id: string, run_id: string): Promise<void> {
   const { runs } = await engine.sessions.load(session_id)
   const run = runs.get(run_id)
@@ -92,7 +92,7 @@ function whyNot(engine: Engine, run: RunView, isAlone: boolean): Unfit | undefin
     return { error_code: 'SESSION_RESUME_FAILED', message: notConfigured(run) }
   const { requeueLimit } = engine.settings
   if (run.requeues_without_progress < requeueLimit) return undefined
-  return { error_code: 'RECOVERY_LIMIT', message: `It was put back ${requeueLimit} times without getting anywhere.` }
+  return { error_code: 'RECOVERY_LIMIT', message: `It was put back ${requeueLimit} times without progress.` }
 }
 
 type Unfit = { readonly error_code: string; readonly message: string }
@@ -123,7 +123,7 @@ export function failOrphans(engine: Engine, session_id: string, agent_id: string
   })
 }
 
-/** What the end of a run leaves to do: tasks that no run waits for any more, and runs of an agent that is over. */
+/** Cleans up after the end of a run: withdraws tasks without a parent, and fails runs of an agent that is over. */
 export async function lookAfterOrphans(engine: Engine, session_id: string, agent_ids: Iterable<string>): Promise<void> {
   await withdrawOrphans(engine, session_id)
   for (const agent_id of agent_ids) await failOrphans(engine, session_id, agent_id)
@@ -134,7 +134,7 @@ export function lookAfterAll(engine: Engine, { session_id, openRuns }: SessionSt
   return lookAfterOrphans(engine, session_id, new Set([...openRuns.values()].map((run) => run.agent_id)))
 }
 
-/** A deadline has passed. Of this and an answer, one wins. Answers with the time that is left, if any is. */
+/** Applies a deadline unless an answer was recorded first. Returns how many milliseconds are left, or 0. */
 export async function expire(engine: Engine, session_id: string, interaction_id: string): Promise<number> {
   const expired = await change<Expired>(engine, session_id, async (batch) => {
     const { state, at } = batch
@@ -165,7 +165,7 @@ interface Expired {
   readonly isOfRun?: boolean
 }
 
-/** What no run asked belongs to a plan or a goal. The answer is recorded: if that fails, the next process goes on. */
+/** Lets plans and goals continue after an answer. The answer is recorded: if this fails, the next process continues. */
 export function takeUp({ autonomy, warn }: Engine, session_id: string) {
   autonomy.takeUp(session_id).catch((error) => {
     warn('an answer could not be acted on yet', { session_id, error: readThrown(error).message })
@@ -179,13 +179,13 @@ export async function obeyCancel(engine: Engine, session_id: string, run_id: str
   await stop(engine, { session_id, run_id }, 'cancel', run.cancel_reason)
 }
 
-/** This process leaves a shared store: others may take at once what it let go of. */
+/** Leaves a shared store and requeues the runs that were still held: other workers may take them at once. */
 export async function handBack(engine: Engine, member: Member): Promise<void> {
   try {
     for (const left of await member.leave()) await requeue(engine, left)
   } catch (error) {
-    // It only spares others the time until its leases are over.
-    engine.warn('a worker could not say that it leaves', { error: readThrown(error).message })
+    // Without this, other workers take the runs when their leases have ended.
+    engine.warn('a worker could not hand its runs back', { error: readThrown(error).message })
   }
 }
 
@@ -209,7 +209,7 @@ export function createPreserving(engineOf: () => Engine): Preserving {
     const { isAlone, isWorking } = engineOf()
     return isAlone && !isWorking && !recovered.has(session_id)
   }
-  // Where only this process parks runs, it knows them. Otherwise the time decides which ones were there before.
+  // A process alone on its store knows the runs that it parked. Otherwise the time tells which ones are older.
   const isDue = ({ run_id, status, since }: RunView) =>
     begun !== undefined && status === 'waiting_user' && !known.has(run_id) && (engineOf().isAlone || since <= begun)
   const dueIn = ({ openRuns }: SessionState) => [...openRuns.values()].filter(isDue)
@@ -289,7 +289,7 @@ export async function recoverAll(engine: Engine, abandoned?: readonly AbandonedR
   await each(running, (lost) => requeue(engine, lost, true))
   await each(queued, ({ run_id, session_id }) => rouse(engine, session_id, run_id))
   await each(closing, ({ key: session_id }) =>
-    // What keeps one session from being closed, such as a key that is not there, must not keep all others waiting.
+    // One session that cannot be closed, for a missing key for example, must not block the others.
     finishClosing(engine, session_id).catch((error) => {
       if (!(error instanceof Fault) || error.kind === 'store') throw error
       engine.warn('a session could not be closed yet', { session_id, error: error.message })

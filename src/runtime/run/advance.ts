@@ -112,7 +112,7 @@ function advanceWaiting(round: Advance, call: CallView) {
   if (reply.decision === 'deny') return write.denied(batch, call, reply.reason ?? `Denied by ${by}.`, 'human')
   if (reply.decision !== 'approve') return write.denied(batch, call, answerErased, 'policy')
 
-  // What was approved is what runs: the digest is computed again, from the tool and the policy as they are now.
+  // Only the approved action may run: the digest is computed again, from the tool and the policy as they are now.
   const { verdict, reason, digest } = judgeCall(hold, call)
   const problem = outdated(hold, call)
   if (problem !== undefined)
@@ -125,7 +125,7 @@ function advanceWaiting(round: Advance, call: CallView) {
   beginIfFree(round, call, () => write.approved(batch, call, digest, by))
 }
 
-/** It was checked before it was recorded, so a reply without a decision is what a redaction left. */
+/** Replies are checked before they are recorded, so one without a decision was redacted. */
 const answerErased = 'The answer was redacted before it was used. Ask again.'
 
 function advancePendingStep({ hold, batch, ask }: Advance, call: CallView) {
@@ -208,7 +208,7 @@ function judgeCall(hold: Hold, call: CallView): Judged {
   const outside = outsidePlan(hold.run.allowed_tools, call.name, call.arguments)
   const { verdict, reason, approved_by } = outside === undefined ? decide(policy, tool, hold.run.mode) : deny(outside)
   const isAutoApproved = approved_by !== undefined
-  // Taken only where someone has to vouch for it: a call that needs no approval is not hashed.
+  // Only an approval needs the digest: a call that needs no approval is not hashed.
   const isPlain = verdict === 'run' && !isAutoApproved && call.contract === 'pending'
   const approved = { tool: call.name, definition_sha256, arguments: call.arguments, policy }
   return { verdict, reason, digest: isPlain ? '' : approvalDigest(approved, sha256), isAutoApproved }
@@ -275,13 +275,16 @@ export function outsidePlan(allowed: readonly AllowedTool[] | null, name: string
   const names = allowed.map((one) => one.name).join(', ') || 'no tool'
   if (tool === undefined) return `outside_plan: the plan gives this task ${names}, and not ${name}.`
   if (tool.args_schema === undefined) return undefined
-  const problem = misfit(tool.args_schema, args)
-  return problem === undefined ? undefined : `outside_plan: the plan gives this task ${name} only as far as ${problem}.`
+  const problem = misfit(name, tool.args_schema, args)
+  return problem === undefined ? undefined : `outside_plan: ${problem}.`
 }
 
-function misfit(schema: Readonly<Record<string, Json>>, args: Json): string | undefined {
+function misfit(name: string, schema: Readonly<Record<string, Json>>, args: Json): string | undefined {
   const read = foreignShape(schema)
-  if ('problem' in read) return `its schema can be read: ${read.problem}`
+  if ('problem' in read)
+    return `the schema that the plan gives ${name} cannot be read: ${read.problem.replace(/\.$/, '')}`
   const fits = read.shape.safeParse(args)
-  return fits.success ? undefined : `its arguments fit: ${problemSentence(shapeProblems(fits.error))}`
+  return fits.success
+    ? undefined
+    : `the arguments do not fit the schema that the plan gives ${name}: ${problemSentence(shapeProblems(fits.error))}`
 }

@@ -156,7 +156,7 @@ export function failed(batch: Batch, call: CallView, { error, error_kind, status
 /** The error of a call that was given up at its timeout. */
 export const tookTooLong = ({ timeout_ms }: CallView) => `It took longer than ${timeout_ms} ms.`
 
-/** What a tool asked in the middle of its work is moot when its call ends. A call waits for everything else that it asks. */
+/** Withdraws the question that a tool asked at work, because its call ends. For every other question the call waits. */
 export function inputWithdrawn(batch: Batch, call: CallView, reason: string) {
   if (batch.stateOf(call.execution_id ?? '') === 'running') withdraw(batch, call, reason, 'graph_runner')
 }

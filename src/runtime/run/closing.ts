@@ -72,7 +72,7 @@ function closeCall(engine: Engine, batch: Batch, call: CallView, { reason, actor
   else settle(batch, call, settlement)
 }
 
-/** What a person answered about an unknown outcome. It was checked before it was recorded; an erased one says nothing. */
+/** The recorded answer to a settlement question. A redacted answer counts as `leave`. */
 export function settlementIn(question: Pick<InteractionView, 'answered'> | undefined): Settlement | undefined {
   const reply = question?.answered?.reply
   if (reply === undefined) return undefined
@@ -81,7 +81,7 @@ export function settlementIn(question: Pick<InteractionView, 'answered'> | undef
   return { outcome, ...known, reason: reason ?? 'A person says that it did not happen.' }
 }
 
-/** Withdraws the open questions that are meant and that no run asked. A notice stays: it can always be acknowledged. */
+/** Withdraws open questions that no run asked and that `isMeant` selects. A notice stays: it can always be acknowledged. */
 export function withdrawQuestions(
   batch: Batch,
   isMeant: (question: InteractionView) => boolean,
@@ -108,11 +108,10 @@ export type Obstacle =
  * not before the time that a tool may take is over.
  */
 export async function obstacleToDidNot(engine: Engine, call: CallView): Promise<Obstacle | undefined> {
-  const evidence = await engine.atWork.look(call.execution_id ?? '')
-  if (evidence.state === 'at_work' && !evidence.isGone) return { obstacle: 'at_work', worker: evidence.worker }
-  // The record is looked at last: a tool is at work until its late report is on record.
-  if (evidence.state === 'done' || call.evidence.some(({ reported }) => reported === 'done'))
-    return { obstacle: 'done' }
+  const effect = await engine.atWork.look(call.execution_id ?? '')
+  if (effect.state === 'at_work' && !effect.isGone) return { obstacle: 'at_work', worker: effect.worker }
+  // The record is read last: a tool counts as at work until its late report is recorded.
+  if (effect.state === 'done' || call.evidence.some(({ reported }) => reported === 'done')) return { obstacle: 'done' }
   const { lateWorkerMs } = engine.settings
   if (lateWorkerMs === null) return undefined
   const earliest = call.started_at + (call.timeout_ms ?? 0) + lateWorkerMs
@@ -133,7 +132,7 @@ export function sayObstacle(found: Obstacle): string {
   return `Worker ${found.worker} began it, has not reported its end, and is not proved gone.`
 }
 
-/** What a person is asked about an unknown outcome, with all the evidence there is. Silence never settles it. */
+/** The question to a person about an unknown outcome, with all evidence. Silence never settles it. */
 export function settlementQuestion(call: CallView, batch: Batch): Question {
   const late = batch.runes.flatMap((rune) =>
     rune.kind === 'contract.evidence_added' && rune.call_id === call.call_id ? [rune.payload] : [],
@@ -177,14 +176,14 @@ export async function recordReport(engine: Engine, report: Report): Promise<bool
       change(engine, session_id, (batch) => {
         const known = batch.state.calls.get(call.call_id)
         if (known === undefined || !isOpen(known)) return
-        // What has been settled meanwhile needs no evidence.
+        // A contract that was settled meanwhile needs no evidence.
         batch.restOn(known.execution_id ?? '')
         evidenceAdded(batch, known, evidence)
       }),
     )
     return true
   } catch (error) {
-    engine.warn('what a tool reported after it was given up could not be recorded', {
+    engine.warn('the late report of a tool could not be recorded', {
       execution_id: call.execution_id,
       error: readThrown(error, engine.redactor.redact).message,
     })

@@ -7,7 +7,7 @@ import type { AgentView, RunView, SessionState } from '../../observation/session
 import { othersTurn, sliceRunes } from '../../runelog/slices.ts'
 import { createVerifier } from '../../runes/verify.ts'
 import { createBatch, subject } from '../batch.ts'
-import { afterLostRace } from '../decide-and-append.ts'
+import { afterLostRace, raceTries } from '../decide-and-append.ts'
 import { ancestorsOf, isStoppedAbove } from '../delegation.ts'
 import { definitionOf, type Engine } from '../engine.ts'
 import { stackOf } from '../thrown.ts'
@@ -32,7 +32,7 @@ export async function drive(
   if (hold === undefined) return false
   held.set(run_id, hold)
   engine.log.debug('a run is taken', { session_id, run_id, epoch: hold.epoch })
-  // The process may have begun to go down while the run was taken; from here on it tells every hold.
+  // Shutdown may have begun while the run was taken. From here on `held` has it, so a shutdown reaches it.
   hold.isLeaving = engine.isStopping()
   try {
     while ((await step(hold)) === 'on') if (hold.lease.signal.aborted || isTaken(hold)) return true
@@ -51,7 +51,7 @@ export async function drive(
 /**
  * One step of a turn. While the turn streams, the model answers, and its calls are recorded and begun in one append
  * (`reason`, `receive`, `proceed`). While it executes tools, outcomes are recorded and what is left begins (`work`,
- * `proceed`), until the model goes on with the results. What was asked of the run comes first.
+ * `proceed`), until the model goes on with the results. A cancel, an interrupt or a steer of the run comes first.
  */
 async function step(hold: Hold): Promise<'on' | 'over'> {
   const { cancel } = hold.run
@@ -60,7 +60,7 @@ async function step(hold: Hold): Promise<'on' | 'over'> {
     if (cancel === 'cancel' || (cancel !== null && !isUnderWay(hold))) return await stopHeld(hold)
     return await (hold.isLeaving ? leave(hold) : work(hold))
   } catch (error) {
-    // Something was asked of the run while its next move was on the way.
+    // A request for the run was recorded first.
     await afterLostRace(hold.engine, hold.state, error)
     return 'on'
   }
@@ -77,7 +77,7 @@ async function stopHeld(hold: Hold): Promise<'over'> {
  * the queue in good order, so that going down while it waits, however often, is not taken for a worker that was lost.
  */
 async function leave(hold: Hold): Promise<'over'> {
-  // What is known is on record before what is not known yet is waited for.
+  // Known outcomes are recorded before the others are waited for.
   if (isUnderWay(hold)) {
     const known = batchFor(hold)
     recordOutcomes(hold, known, callsOf(hold))
@@ -104,7 +104,7 @@ async function contain(hold: Hold, error: unknown) {
   const { engine, agent, run, state } = hold
   const about = { agent_id: agent.agent_id, run_id: run.run_id }
   engine.warn('an agent crashed', { ...about, error: stackOf(error, engine.redactor.redact) })
-  for (let left = 20; left > 0; left--)
+  for (let left = raceTries; left > 0; left--)
     try {
       await crash(hold, error)
       return
@@ -114,7 +114,7 @@ async function contain(hold: Hold, error: unknown) {
     }
 }
 
-/** Another worker holds the run, and what this one still has in hand does not count. An error of the store is passed on. */
+/** Whether another worker holds the run: nothing of this one counts any more. An error of the store is thrown on. */
 function isLost(error: unknown): boolean {
   if (error instanceof Fault && error.kind === 'store') throw error
   return isFault(error, 'stale_fence')
@@ -137,7 +137,7 @@ async function take(engine: Engine, session_id: string, run_id: string): Promise
     if (leavePlace === undefined) return undefined
     const hold = await tryToTake(engine, state, run).finally(leavePlace)
     if (hold !== 'stale') return hold
-    // Something it depends on has moved meanwhile; that may be one reason more or one less to take it.
+    // A subject that the decision depends on has moved. Decide again.
     await engine.sessions.refresh(state)
     if (state.event_id === seen) return undefined
   }
@@ -150,7 +150,7 @@ export function mayBeTaken(state: SessionState, run: RunView): boolean {
 
 async function tryToTake(engine: Engine, state: SessionState, run: RunView): Promise<Hold | 'stale'> {
   const { run_id, agent_id } = run
-  // Before the run is ours: one that this process cannot work on is left to those who can.
+  // Before the run is taken: if this process does not have its agent, another one may.
   const definition = definitionOf(engine, state, agent_id)
   const since = engine.leases.instant()
   const batch = createBatch(state, engine.clock.now())

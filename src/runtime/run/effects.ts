@@ -16,12 +16,12 @@ import { createAsking } from './ask.ts'
 import { type Obstacle, obstacleToDidNot, patienceOf, recordReport, sayObstacle } from './closing.ts'
 import { batchFor, commit, type Hold, type InHand, nudge, type Outcome } from './hold.ts'
 
-/** Touches the world. The record that it may is committed; the lease is looked at once more, right here. */
+/** Begins the effect of a call. Its start is committed by now, and the lease is checked once more right here. */
 export function begin(hold: Hold, call: CallView) {
   const tool = hold.definition.registry.find(call.name)
   if (tool === undefined || !hold.lease.isValid()) return
   const abort = new AbortController()
-  // It was called off while its record was on the way: the tool is not called.
+  // The run was cancelled while the start was being committed: the tool is not called.
   if (hold.run.cancel === 'cancel' || hold.isLeaving) abort.abort()
   // A worker that was stopped and wakes must see at once that its lease is over, before any timer has fired.
   const signal = liveSignal(abort, () => void hold.lease.isValid())
@@ -52,7 +52,7 @@ function watched(hold: Hold, call: CallView, tool: Tool) {
   const { session_id } = hold.state
   const execution_id = call.execution_id ?? ''
   const { irreversible } = tool
-  // What may be repeated, and undone, may also be at work twice.
+  // A reversible tool that may be repeated may also run twice at the same time, so it is not tracked.
   const isCounted = irreversible || !(tool.readOnly || tool.idempotent)
   const crashing = createCrashing(hold, call)
   let running: Promise<Json> | undefined
@@ -65,11 +65,11 @@ function watched(hold: Hold, call: CallView, tool: Tool) {
   }
   return {
     tool: { ...tool, run },
-    /** Says that it is at work, for every process to see. False: it must not be called. */
+    /** Records for every process that the tool is at work. False: it must not be called. */
     async begin(): Promise<boolean> {
       if (!isCounted) return lease.isValid()
       const begun = engine.atWork.begin({ execution_id, run_id: call.run_id, epoch, irreversible }).catch((error) => {
-        engine.warn('a tool is not called: that it begins could not be recorded', {
+        engine.warn('a tool is not called: its start could not be recorded', {
           execution_id,
           error: readThrown(error, engine.redactor.redact).message,
         })
@@ -79,7 +79,7 @@ function watched(hold: Hold, call: CallView, tool: Tool) {
       end('threw')
       return false
     },
-    /** Its outcome is known, or it was given up. It is at work until it has returned and that is on record. */
+    /** The outcome is known, or the call was given up. The tool counts as at work until its return is recorded. */
     end(outcome: Carried) {
       if (running === undefined) return end('threw')
       const isLate = isGivenUp(outcome) || crashing.hasCrashed()
@@ -145,7 +145,7 @@ async function asked(engine: Engine, tool: Tool, call: CallView, signal: AbortSi
   const { call_id, execution_id } = call
   const { redact } = engine.redactor
   try {
-    // Looked at before the probe is asked: what counts is the state after which no worker can do it any more.
+    // Checked before the probe: "it did not happen" counts only if no worker could act after the probe looked.
     let obstacle = await obstacleToDidNot(engine, call)
     let found = await probeOnce(engine, tool, call, signal)
     if (found.outcome === 'did_not' && obstacle !== undefined) {
@@ -207,7 +207,7 @@ async function probeOnce(
   }
 }
 
-/** It is in hand before it begins: a tool may report progress before it first waits for anything. */
+/** Registers the effect before it starts: a tool may report progress before its first await. */
 function inHand(hold: Hold, call: CallView, abort: AbortController, start: () => Promise<Outcome>) {
   const { promise: done, resolve } = Promise.withResolvers<void>()
   const entry: InHand = { abort, outcome: undefined, done }
@@ -219,7 +219,7 @@ function inHand(hold: Hold, call: CallView, abort: AbortController, start: () =>
   })
 }
 
-/** Progress is decoration: a chunk that is too late to be recorded is dropped. */
+/** Records progress. A chunk that cannot be recorded any more is dropped: nothing depends on it. */
 async function report(hold: Hold, call: CallView, progress: { stream: ProgressStream; chunk: string }) {
   const { call_id } = call
   if (!hold.inHand.has(call_id)) return
@@ -256,7 +256,7 @@ function createCrashing(hold: Hold, call: CallView) {
     engine.warn(`a tool crashed where no code could catch it; ${fate}`, { ...about, error: message })
     if (report !== undefined) return void (await report(thrown))
     const known = call.evidence.length
-    // Before it is let go of: its outcome is on record before what else is under way is waited for.
+    // Set before `reject`: the outcome of this call is recorded before the other effects are waited for.
     if (fate === 'the process ends') hold.isLeaving = true
     const problem = `It crashed where no code could catch it: ${message}`
     reject(Object.assign(new Error(problem, { cause: thrown }), { error_kind: 'crashed' }))

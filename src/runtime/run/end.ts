@@ -167,7 +167,7 @@ export async function stopSpent(hold: Hold, spent: Exhausted, cut: Cut): Promise
 
 /** Whose budget is used up, and the sentence that says so. */
 export interface Exhausted {
-  /** A budget of those who handed the task on ends the run; what becomes of them is for their own holder to decide. */
+  /** A used-up budget of a parent ends only this run; the holder of the parent decides about the parent. */
   readonly scope: 'agent' | 'run' | 'session'
   readonly message: string
   /** Whose it is: an agent, a run or the session. */

@@ -35,7 +35,7 @@ export async function reason(hold: Hold): Promise<'on' | 'over'> {
   if (hold.run.is_input_erased)
     return failRun(hold, {
       error_code: 'INPUT_REDACTED',
-      message: 'What it was told was redacted before it answered. Submit it again.',
+      message: 'Its input was redacted before the model answered. Submit it again.',
     })
   const stop = await stopBefore(hold, 0, { partial: '' })
   if (stop !== undefined) return stop
@@ -58,7 +58,7 @@ async function ask(hold: Hold): Promise<{ answered: Answer; spent: Exhausted | u
   const { messages } = agent.dialogue
   const request = buildRequest(model.id, { instructions, messages, tools: toolsFor(hold), memories: agent.facts })
   hold.interruption = new AbortController()
-  // A worker that slept past its lease has the session as it was before: others may have changed or erased what it would show.
+  // A worker that slept past its lease has an old session: other workers may have changed or erased content since.
   if (run.cancel !== null || run.steers.length > 0 || hold.isLeaving || !hold.lease.isValid()) hold.interruption.abort()
   const { run_id } = run
   const deltas = writeDeltas(hold)
@@ -146,7 +146,7 @@ async function call(hold: Hold, answered: Extract<Answer, { kind: 'calls' }>, cu
     return await receive(hold, answered, read)
   } catch (error) {
     if (!isFault(error, 'budget_spent')) throw error
-    // Another agent made the last calls of a common budget after we had looked: the store refused ours.
+    // Another agent used up a common budget after the check above: the store refused these calls.
     await hold.engine.sessions.refresh(hold.state)
     const stopped = await stopBefore(hold, toolCalls, cut)
     if (stopped !== undefined) return stopped
@@ -238,7 +238,7 @@ function writeDeltas(hold: Hold) {
     add: (channel: 'text' | 'reasoning', raw: string) => pass(channel, clean[channel].add(raw)),
     feel: (payload: Emotion) =>
       write((batch) => batch.record('turn.emotion_detected', { actor: 'reasoning', payload }, about)),
-    /** The rest of the text stands in what is recorded next; what was thought stands nowhere else. */
+    /** The rest of the text is in the rune that follows. Reasoning is recorded only here. */
     async finish(isCut: boolean) {
       if (!isCut) pass('reasoning', clean.reasoning.end())
       pieces.finish('reasoning')

@@ -24,7 +24,7 @@ type Calls = Extract<Answer, { kind: 'calls' }>
 
 type Planned = { readonly call: write.PlannedCall; readonly problem?: string; readonly duplicate?: string }
 
-/** Each time another contract must have taken a key in between; so often, it is a mistake of ours. */
+/** A retry means that another contract took a key in between. More retries than this mean a bug. */
 const tries = 20
 
 /** The claims that the store named when it refused a key. Its rows may not have them: the log proves them, too. */
@@ -152,7 +152,7 @@ function refused(call: write.PlannedCall, duplicate: string): Planned {
 async function alreadyThere(hold: Hold, { execution_id, session_id, state }: Claim): Promise<string> {
   if (state !== 'completed')
     return `It is already under way as ${execution_id}, which is ${state}; it is not started a second time.`
-  // What another session got for it is not this one's to know.
+  // The result of another session is not shown to this one.
   const result = session_id === hold.state.session_id ? await resultOf(hold.engine, execution_id) : null
   const shown = result === null ? '' : `, with the result ${summary(result)}`
   return `It was already completed as ${execution_id}${shown}; it is not done a second time.`

@@ -180,7 +180,7 @@ async function outcomeOf(tool: Tool, end: End, keepWhole: KeepWhole, redactor: R
   return returned(tool, end.value, { keepWhole, redactor })
 }
 
-/** What a tool returned, or a probe found that it had: it becomes a value that can be recorded, and fits its limit. */
+/** The outcome of a call whose tool returned this value, or whose probe found it. The output is made recordable and cut. */
 export async function returned(
   tool: Tool,
   value: unknown,

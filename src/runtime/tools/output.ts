@@ -2,7 +2,7 @@ import { utf8Length } from '../../kernel/digest.ts'
 import { boundedJson, type Json, jsonLimits } from '../../kernel/json.ts'
 import { piecesOf } from '../../kernel/printable.ts'
 import { cleanStream, type Redactor } from '../../runelog/redactor.ts'
-import { long, othersTurn } from '../../runelog/slices.ts'
+import { longText, othersTurn } from '../../runelog/slices.ts'
 import { type Clean, readThrown, sayValue } from '../thrown.ts'
 import type { Probed } from './tool.ts'
 
@@ -11,7 +11,7 @@ export type KeepWhole = (text: string, media_type: 'application/json' | 'text/pl
 
 type Limited = { readonly output: Json; readonly output_ref?: string }
 
-/** What a tool returned, as a value that can be recorded. A longer one is cut for the model, and the whole is kept. */
+/** Makes the output of a tool recordable. A long output is cut for the model, and the whole is kept. */
 export async function limitOutput(
   returned: unknown,
   max_output_bytes: number,
@@ -25,7 +25,7 @@ export async function limitOutput(
   const { value } = read
   const isText = typeof value === 'string'
   const text = isText ? await redactor.redactLong(value) : (await redactor.cleanLong(value)).text
-  if (text.length > long) await othersTurn()
+  if (text.length > longText) await othersTurn()
   // A character takes three bytes at most; only what may be too long is counted.
   const bytes = text.length * 3 <= max_output_bytes ? 0 : utf8Length(text)
   // Read back from the text, so that the model sees the same before and after a restart.
@@ -74,7 +74,7 @@ const limit_note = '\n[The limit of progress reports is reached; the rest is not
 
 const slice = 65_536
 
-/** What a tool reports while it is at work, without secrets, within its limit, and with turns for others. */
+/** Passes on the progress of a tool, without secrets and within its limit, with turns of the event loop for other work. */
 export function createReports(redactor: Redactor, passOn: (stream: ProgressStream, text: string) => void): Reports {
   const clean = { stdout: cleanStream(redactor), stderr: cleanStream(redactor), message: cleanStream(redactor) }
   const waiting: { readonly stream: ProgressStream; readonly text: string }[] = []

@@ -65,7 +65,7 @@ export function readCall(
   const given = writtenArguments(call.arguments, clean)
   const written = 'value' in given ? given.value : given.written
 
-  // What went wrong may quote half a character of what was written.
+  // The problem may quote half a character of the arguments.
   const refused = (problem: string): ReadCall => ({ problem: problem.toWellFormed(), args: written })
 
   const tool = registry.find(call.name)
@@ -95,7 +95,7 @@ function unknownTool(registry: Registry, name: string, clean: Clean): string {
   const nearest = registry.nearest(name)
   const shown = registry.names.slice(0, listed).join(', ')
   const more = registry.names.length > listed ? ` and ${registry.names.length - listed} more` : ''
-  const there = registry.names.length === 0 ? 'This agent has no tools.' : `There is ${shown}${more}.`
+  const there = registry.names.length === 0 ? 'This agent has no tools.' : `Available tools: ${shown}${more}.`
   const meant = nearest === undefined ? '' : ` Did you mean ${nearest}?`
   return `There is no tool ${JSON.stringify(clean(name).slice(0, 100))}.${meant} ${there}`
 }

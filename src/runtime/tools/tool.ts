@@ -2,19 +2,22 @@ import type { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
 
 /**
- * What a developer declares about a tool. Whether it is irreversible, may be repeated, needs approval: all of that is
- * read from here and never from what a model wrote.
+ * A tool as a developer declares it. Whether it is irreversible, may be repeated or needs approval is read from here,
+ * never from what a model wrote.
  *
  * The functions are written as methods so that tools of different inputs fit into one list. Only `readCall` makes
  * arguments, and it makes them by `input`.
  */
 export interface Tool<I extends z.ZodType = z.ZodType> {
+  /** Letters, digits, underscores and hyphens, in parts that are joined by dots, as in `payments.refund`. */
   readonly name: string
+  /** Tells the model what the tool does. */
   readonly description: string
+  /** The shape of the arguments: an object of plain JSON. Arguments that do not fit are refused before `run`. */
   readonly input: I
-  /** The JSON Schema for the model, where someone else wrote it and it must stay word for word. */
+  /** Sent to the model instead of the schema of `input`, for a schema that another program wrote. */
   readonly inputSchema?: Readonly<Record<string, Json>>
-  /** What stands behind `run`, where that can change by itself. An approval does not outlive it. */
+  /** The version of the service or program that `run` calls. An approval of one version is void for another. */
   readonly version?: string
   /** A success cannot be undone: it is started at most once per key. */
   readonly irreversible: boolean
@@ -22,17 +25,21 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
   readonly idempotent: boolean
   /** It changes nothing outside. */
   readonly readOnly: boolean
+  /** Whether a person approves each call. With `inherit`, the policy decides. */
   readonly approval: 'inherit' | 'always' | 'never'
+  /** How long one call may take. The time that it waits for a person does not count. */
   readonly timeoutMs: number
   /** Its result is the result of the run: no model is asked after it has completed. */
   readonly endsTurn: boolean
   /** It may run together with other calls of the same answer. */
   readonly parallel: boolean
+  /** A longer output is kept whole by reference, and the model gets its beginning. */
   readonly maxOutputBytes: number
-  /** What makes two calls the same action, where all arguments would be too many. */
+  /** Returns what identifies the action, such as an order number. Without it, all arguments do. */
   key?(args: z.output<I>): string
+  /** Whether the same action in another session is another action (`session`), or the same one (`global`). */
   readonly keyScope: 'session' | 'global'
-  /** Two calls with the same arguments are the same action. If not, every call is an action of its own. */
+  /** Whether two calls with the same key are one action. If false, every call is an action of its own. */
   readonly dedupe: boolean
   /** Asks the outside whether the action with this key happened. */
   probe?(key: string, args: z.output<I>, signal: AbortSignal): Promise<Probed>
@@ -58,7 +65,7 @@ export type Asked =
   | { readonly action: 'reject'; readonly reason?: string }
   | { readonly action: 'silence' }
 
-/** What a tool gets besides its input. */
+/** The second argument of `run`: ids, signal, and ways to report and to ask. */
 export interface ToolContext {
   /** The same for every attempt at the same action: hand it to the service you call. */
   readonly idempotencyKey: string
@@ -73,6 +80,7 @@ export interface ToolContext {
    * does not count towards the timeout. `signal` takes the question back, and so does the end of the call.
    */
   readonly ask?: (request: Json, signal?: AbortSignal) => Promise<Asked>
+  /** Reports progress. Reports are recorded in larger pieces, up to a limit. The default stream is `message`. */
   readonly progress: (chunk: string, stream?: 'stdout' | 'stderr' | 'message') => void
   /**
    * Takes registered secrets out of a text, as is done to everything a tool returns, throws and reports. Call it before

@@ -246,29 +246,31 @@ function eventProblem(event: ModelEvent): string | undefined {
     case 'alive':
       return undefined
     case 'delta':
-      if (given.channel !== 'text' && given.channel !== 'reasoning') return 'A delta names neither text nor reasoning.'
+      if (given.channel !== 'text' && given.channel !== 'reasoning')
+        return 'The channel of a delta is neither text nor reasoning.'
       return typeof given.text === 'string' ? undefined : 'A delta has no text.'
     case 'emotion':
-      if (!isWord(given.primary) || !isWord(given.category)) return 'An emotion has no name, or a long one.'
-      return isUpTo(1, given.confidence) ? undefined : 'An emotion does not say from 0 to 1 how sure it is.'
+      if (!isWord(given.primary) || !isWord(given.category))
+        return `An emotion needs a primary and a category of at most ${streamLimits.name} characters.`
+      return isUpTo(1, given.confidence) ? undefined : 'The confidence of an emotion is not a number from 0 to 1.'
     case 'tool_call':
       if (typeof given.name !== 'string' || given.name === '') return 'A tool call has no name.'
       if (given.name.length > streamLimits.name)
         return `The name of a tool call has ${given.name.length} characters; at most ${streamLimits.name} are allowed.`
       return given.arguments === undefined ? `The call of ${given.name} has no arguments.` : undefined
     case 'provider_state':
-      return given.state === undefined ? 'The state that the provider wants back is missing.' : undefined
+      return given.state === undefined ? 'A provider_state has no state.' : undefined
     case 'usage':
       return isCount(given.input_tokens) && isCount(given.output_tokens)
         ? undefined
         : `The usage is not in whole tokens from 0 to ${streamLimits.tokens}.`
     case 'error':
       if (typeof given.error_type !== 'string' || typeof given.message !== 'string')
-        return 'An error does not say what it is.'
-      if (typeof given.retryable !== 'boolean') return 'An error does not say whether it can be tried again.'
+        return 'An error has no error_type or no message.'
+      if (typeof given.retryable !== 'boolean') return 'The retryable of an error is neither true nor false.'
       return given.retry_after_ms === undefined || isUpTo(Number.MAX_VALUE, given.retry_after_ms)
         ? undefined
-        : 'An error asks for a wait that is no time.'
+        : 'The retry_after_ms of an error is not a number of milliseconds.'
     case 'done':
       return finishes.has(given.finish) ? undefined : `The stream finished with ${shown(given.finish)}.`
     default:

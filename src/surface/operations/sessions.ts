@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { stateNames } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
-import { sessionMachine } from '../../machines/session.ts'
+import { isSealed, sessionMachine } from '../../machines/session.ts'
 import { isOnSpine, outermostFirst, subjectCard } from '../../observation/subject-moves.ts'
 import type { Left } from '../../observation/unsettled.ts'
 import { mergedRows } from '../../runelog/models.ts'
@@ -184,7 +184,7 @@ function sessionCard(row: Summary, { state, lines }: SessionView, now: number, l
     event_id: state.event_id,
     current_line: card.abandoned === null ? lines.sessionLine(now) : card.current_line,
     suspension: state.suspension,
-    is_sealed: row.state === 'closed' || row.state === 'archived',
+    is_sealed: isSealed(row.state),
     is_archived: row.state === 'archived',
     spine: outermostFirst([...subjects.values()].filter(isOnSpine)).map(subjectCard),
     waiting_on: row.waiting,

@@ -33,7 +33,7 @@ async function hear(parts: readonly object[], asking = request) {
 const finish = (unified: string, raw?: string) => ({ type: 'finish', finishReason: { unified, raw }, usage: {} })
 const call = { type: 'tool-call', toolCallId: 'c1', toolName: 'mail_send', input: '{"to":"ann"}' }
 
-test('ai-sdk parts: what a provider runs itself is text and never a call', async () => {
+test('ai-sdk parts: a tool that the provider runs itself is text, never a call', async () => {
   const { text, others } = await hear([
     { ...call, toolName: 'web_search', providerExecuted: true, input: '{"q":"rain"}' },
     { type: 'tool-result', toolCallId: 'c1', toolName: 'web_search', result: 'half', preliminary: true },
@@ -80,7 +80,7 @@ test('usage: tokens that the provider did not count are not made up, and those t
   expect((await hear([finish('stop')])).others).toEqual([{ type: 'done', finish: 'stop' }])
 })
 
-test('ai-sdk parts: what the package warns of is told once', async () => {
+test('ai-sdk parts: each warning of the package is passed on once', async () => {
   const warnings = [{ type: 'unsupported', feature: 'temperature', details: 'It has none.' }]
   const told: string[] = []
   const { model } = sending([{ type: 'stream-start', warnings }, finish('stop')], {
@@ -191,7 +191,7 @@ const result = (toolCallId: string, toolName: string, type: string, value: strin
   output: { type, value },
 })
 
-test('ai-sdk parts: of answers that broke off, only the one from which a person went on is told', async () => {
+test('ai-sdk parts: a partial answer is sent only if a person continued from it', async () => {
   const broken = (text: string): Message => ({ role: 'assistant', text, calls: [], partial: true })
   const user = (content: string): Message => ({ role: 'user', content })
   const prompt = await promptOf([user('a'), broken('b1'), broken('b2'), user('c'), broken('d')])
@@ -204,7 +204,7 @@ test('ai-sdk parts: of answers that broke off, only the one from which a person 
 
 const signed = (value: string) => ({ providerMetadata: { test: { signature: value, itemId: 'rs_1', nothing: null } } })
 
-test('ai-sdk parts: what the provider wants to see again comes back in its order, without references to what it may forget', async () => {
+test('ai-sdk parts: provider state is sent back in its order, without references that the provider may forget', async () => {
   const { events } = await hear([
     { type: 'reasoning-start', id: '0' },
     { type: 'reasoning-delta', id: '0', delta: 'hm' },

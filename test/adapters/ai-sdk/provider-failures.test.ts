@@ -110,7 +110,7 @@ describe.each(providers)('$title', (provider) => {
     }
   })
 
-  test('a key that is refused is not told to anybody, wherever the provider quotes it', async () => {
+  test('a refused key is in no message, wherever the provider quotes it', async () => {
     const wrong = 'opensesame'
     const refused = gist(await hear(modelOf(wrong))).others
     expect(refused).toEqual([expect.objectContaining({ error_type: 'auth_refused', retryable: false })])
@@ -163,7 +163,7 @@ async function closedPort(): Promise<string> {
 const needKeys = providers.filter(({ title }) => !title.startsWith('openai-compatible'))
 
 describe.each(needKeys)('$title without a key', (provider: Provider) => {
-  test('is found out at start, and at the first request', async () => {
+  test('has a problem at start, and the first request fails with auth_refused', async () => {
     for (const name of ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN']) vi.stubEnv(name, undefined)
     const model = provider.model({ url: server.url })
     const before = server.served.length

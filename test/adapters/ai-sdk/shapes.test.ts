@@ -110,7 +110,7 @@ test.each([
     expect(told).not.toContain(part)
 })
 
-test('ai-sdk shapes: what is no key stays', () => {
+test('ai-sdk shapes: text that is not a key stays', () => {
   const said = 'Request req_011CSHoEeqs5C35K2UUqR7Fy0123456789: max_tokens 128000 exceeds 8192; the key is missing.'
   expect(withoutKeys(said)).toBe(said)
 })

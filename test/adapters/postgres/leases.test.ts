@@ -94,7 +94,7 @@ test('leases: a database that does not answer ends every lease in time, and no e
   expect(lease.signal.aborted).toBe(true)
 })
 
-test('leases: what was let go of is not renewed, and is not lost either', async () => {
+test('leases: a released lease is not renewed, and does not abort', async () => {
   const { hand, leases, asked } = setUp()
   const lease = leases.hold('run_1', 1, leases.instant())
   lease.release()
@@ -104,8 +104,8 @@ test('leases: what was let go of is not renewed, and is not lost either', async 
   expect(lease.signal.aborted).toBe(false)
 })
 
-describe('a process that was stopped', () => {
-  test('finds its lease over before any timer has told it', () => {
+describe('leases: a process that was stopped', () => {
+  test('finds its lease expired before any timer fires', () => {
     let monotonic = 0
     const clock = { monotonic: () => monotonic, now: () => 1_000_000 }
     const leases = createLeases(async () => [], lease_ms, clock, { after: () => () => {} })
@@ -115,7 +115,7 @@ describe('a process that was stopped', () => {
     expect(lease.signal.aborted).toBe(true)
   })
 
-  test('on a machine that slept, whose monotonic clock stood still, finds it over too', () => {
+  test('on a machine that slept, whose monotonic clock stood still, finds it expired, too', () => {
     let now = 1_000_000
     const clock = { monotonic: () => 0, now: () => now }
     const leases = createLeases(async () => [], lease_ms, clock, { after: () => () => {} })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createSemaphore } from '../../../src/adapters/postgres/connection.ts'
 import { drained } from '../../../src/adapters/system/testing.ts'
 
-test('semaphore: so many work at once, the others in the order in which they came, whatever becomes of those before them', async () => {
+test('semaphore: it limits the tasks at once, and starts the others in order, also after a failure', async () => {
   const turn = createSemaphore(2)
   const ends = Array.from({ length: 4 }, () => Promise.withResolvers<number>())
   const begun: number[] = []

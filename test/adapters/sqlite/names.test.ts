@@ -15,7 +15,7 @@ import { temporaryFolder } from '../../support/temporary.ts'
 test.each([
   ['', 'sqlite: cannot be used: it names no file. Name one, such as sqlite:./statewright.db.'],
   [':memory:', 'For a store in memory write memory:, else sqlite:./:memory:.'],
-  [':memory:?cache=shared', 'a name that begins with a colon is none of a file.'],
+  [':memory:?cache=shared', 'a file name cannot begin with a colon here.'],
   ['file:store.db', 'SQLite reads its name as a URL. Write the path itself'],
   ['FILE:store.db?mode=memory', 'SQLite reads its name as a URL. Write the path itself'],
   ['./a\0b.db', 'sqlite:./a\\u{0}b.db cannot be used: its name has a NUL character.'],
@@ -31,13 +31,13 @@ const others: readonly [string, (path: string) => void, string][] = [
   ['a text', (path) => writeFileSync(path, '{ "name": "a package", "version": "1.0.0" }'), 'it is not a database.'],
   ['a folder', (path) => mkdirSync(path), 'it is a folder. Name a file in it, such as sqlite:'],
   [
-    'a database of something else',
+    'a database of another program',
     (path) => {
       const db = new DatabaseSync(path)
       db.exec('CREATE TABLE orders (id INTEGER); PRAGMA application_id = 7')
       db.close()
     },
-    'it is a database of something else; choose another file.',
+    'it is a database of another program; choose another file.',
   ],
 ]
 
@@ -64,7 +64,7 @@ function textOf(path: string): string {
   }
 }
 
-test('serve and doctor: a store whose name is none of a file is refused before a token is made for it', async () => {
+test('serve and doctor: a store whose name is not a file name is refused before a token is made for it', async () => {
   const home = temporaryFolder()
   vi.stubEnv('STATEWRIGHT_HOME', home)
   onTestFinished(() => void vi.unstubAllEnvs())

@@ -66,7 +66,7 @@ test('rows: many rows are written without being asked for', async () => {
   expect(inTable('exe_599')).toContain('pending')
 })
 
-test('rows: runes that leave the table are in the rows before', async () => {
+test('rows: archiving writes the rows before runes leave the table', async () => {
   const { runelog, folder } = await store()
   accepted(await runelog.append({ session_id: 'ses_1', runes: [created('ses_1'), opening('interaction', 'int_1')] }))
   accepted(await runelog.append({ session_id: 'ses_1', runes: closed('ses_1') }))

@@ -193,14 +193,14 @@ const unpackedIn = (folder: string) =>
     )
     .join('')
 
-test('store: what was redacted is on no page of any file', async () => {
+test('store: redacted content is on no page of any file', async () => {
   const { runelog, folder } = await withSession()
   expect(bytesIn(folder)).toContain('XY-4711')
   await runelog.redact('ses_1', 2, 'r')
   expect(bytesIn(folder)).not.toContain('XY-4711')
 })
 
-test('store: what was redacted in cold storage is in no file', async () => {
+test('store: content redacted in cold storage is in no file', async () => {
   const { runelog, folder, path } = await withSession()
   accepted(await runelog.append({ session_id: 'ses_1', runes: closed('ses_1') }))
   await runelog.archive('ses_1')
@@ -299,7 +299,7 @@ test('store: a failed opening leaves no lock behind', async () => {
 })
 
 test.each([
-  ['a database of something else', 'CREATE TABLE t (a)', 'it is a database of something else'],
+  ['a database of another program', 'CREATE TABLE t (a)', 'it is a database of another program'],
   ['a store of a newer version', 'PRAGMA user_version = 5', 'newer version (schema 5)'],
   ['F-81 a store of 0.1', 'PRAGMA user_version = 3', 'it was written by 0.1 (schema 3)'],
 ])('store: %s is refused and left as it was', async (_, sql, problem) => {

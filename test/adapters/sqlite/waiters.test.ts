@@ -32,7 +32,7 @@ for (const [failure, fail] of Object.entries(failures))
     // THEN every waiter hears of it, and so does the tool at work
     expect(await whatBecameOf(waiters)).toMatchObject(allRefused)
     await sw.idle()
-    expect(warned).not.toContain('news of a held run could not be read')
+    expect(warned).not.toContain('a held run could not be refreshed')
     // AND the program can close, and lets go of the store: no tool is at work any more
     await sw.close()
     expect(warned.filter((message) => message.includes('still under way'))).toEqual([])

@@ -33,7 +33,7 @@ async function payments(options: Partial<WorldOptions> = {}, key_scope: 'session
   return { keys, world, session_id: sessionId, again }
 }
 
-test('allow again: what was done is done again only by leave of a person, and once per leave', async () => {
+test('allow again: a completed action is repeated only after a person allows it, once per permission', async () => {
   const { keys, world, session_id, again } = await payments()
   await again()
   expect(keys).toHaveLength(1)
@@ -48,7 +48,7 @@ test('allow again: what was done is done again only by leave of a person, and on
   await world.end()
 })
 
-test('allow again: what was done again by leave of a person is done once more by leave to repeat that one', async () => {
+test('allow again: a repeated action can itself be allowed once more', async () => {
   const { keys, world, session_id, again } = await payments()
   const last = async () => (await world.runes(session_id)).findLast((r) => r.kind === 'contract.opened')?.execution_id
   for (const times of [2, 3, 4]) {

@@ -6,7 +6,7 @@ import { note, planOf, worker } from '../../scenarios/goal-cast.ts'
 import { registryIn } from '../../support/goal-registry.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
 
-test('closing: who waits for a run does not wait for ever when the process closes', async () => {
+test('close: a pending result is refused with stopped_waiting, and run events end', async () => {
   const waits = agent({ role: 'waits', model: scriptedModel([ask({ title: 'Which?', fields: [{ name: 'colour' }] })]) })
   const sw = await createStatewright({ store: 'memory:', agents: { waits } })
   const run = await sw.runs.start({ agent: 'waits', input: 'Go.' })

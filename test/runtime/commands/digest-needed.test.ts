@@ -59,7 +59,7 @@ test('F-06 approval: an irreversible action needs the digest, and no refusal rev
   await sw.close()
 })
 
-test('F-06 approval: what can be undone needs no digest, and a denial needs none', async () => {
+test('F-06 approval: a reversible action needs no digest, and neither does a denial', async () => {
   const undoable = await asking(false)
   await undoable.sw.inbox.reply(undoable.interaction_id, { reply: { decision: 'approve' } })
   expect(await undoable.run.result()).toMatchObject({ status: 'succeeded' })

@@ -145,7 +145,7 @@ describe('content that was erased before it was used', () => {
     }
   }
 
-  test('an approved call without its arguments is not run, and the reason is told', async () => {
+  test('an approved call without its arguments is not run, and the model gets the reason', async () => {
     const { paid, agents } = payer({ irreversible: true, approval: 'always' })
     const { sessionId, runId, erase } = await begin({ agents })
     await world.sw.idle()

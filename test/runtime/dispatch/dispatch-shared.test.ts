@@ -3,7 +3,7 @@ import { dispatchShared } from '../../../src/runtime/dispatch/dispatch.ts'
 import type { Engine } from '../../../src/runtime/engine.ts'
 import type { Member, Tasks } from '../../../src/runtime/store.ts'
 
-test('dispatch shared: what the queue brings while a worker leaves is for others, and no failure', async () => {
+test('dispatch shared: a run delivered during shutdown is left to other workers, and is no failure', async () => {
   // GIVEN a worker that takes what it is brought
   const driven: string[] = []
   let tasks: Tasks | undefined

@@ -51,7 +51,7 @@ test('dispatcher: a run that is woken again while it is worked on is looked at o
   expect(begun).toEqual(['run_1', 'run_1'])
 })
 
-test('dispatcher: a run that only waits gives its place away, and its caller is free for the next', async () => {
+test('dispatcher: a run that only waits frees its slot, and its wake resolves', async () => {
   const { dispatcher, wake, begun } = setUp(1)
   const parent = wake('run_1')
   wake('run_2')
@@ -62,7 +62,7 @@ test('dispatcher: a run that only waits gives its place away, and its caller is 
   takeBack()
 })
 
-test('dispatcher: what has not begun when it stops is refused, and what has is waited for', async () => {
+test('dispatcher: stop refuses queued runs, and waits for those under way', async () => {
   const { dispatcher, wake, end } = setUp(1)
   const [begun, waiting] = [wake('run_1'), wake('run_2')]
   let isStopped = false

@@ -20,7 +20,7 @@ const wake = { task: 'run', key: 'run_1', payload: { session_id, run_id: 'run_1'
 const look = { task: 'session', key: session_id, payload: { session_id } }
 
 describe('runs', () => {
-  test('one that is submitted is woken', () => {
+  test('a submitted run is woken', () => {
     expect(jobsFor(recorded(opening('run', 'run_1')))).toEqual({ add: [wake], remove: [] })
   })
 
@@ -45,7 +45,7 @@ describe('deadlines', () => {
     expect(jobsFor(recorded(move('interaction', 'int_1', [from, on])))).toEqual({ add: [], remove: ['int_1'] })
   })
 
-  test('one that is opened and closed in one transaction leaves nothing behind', () => {
+  test('a question that is opened and closed in one transaction leaves no job', () => {
     const both = recorded(
       opening('interaction', 'int_1', { deadline: 42 }),
       move('interaction', 'int_1', ['open', 'withdraw']),

@@ -11,7 +11,7 @@ const look = tool({ name: 'shop.look', input: z.object({ n: z.int() }), readOnly
 const wait = tool({ name: 'shop.wait', input: z.object({}), approval: 'always', run: () => 'waited' })
 const [one, two, three] = [1, 2, 3].map((n) => call('shop.look', { n }))
 
-describe('what is left of a budget', () => {
+describe('the rest of a budget', () => {
   test('a session is not replenished while its money is still used up', async () => {
     const main = agent({
       role: 'main',

@@ -191,7 +191,7 @@ describe('F-02 unknown outcome: a tool that outlives a cancel', () => {
   })
 })
 
-test('F-107 late report: one that cannot be recorded is recorded later, and then "did not happen" is answered', async () => {
+test('F-107 late report: a report that cannot be recorded is retried, and then "did not happen" is answered', async () => {
   // GIVEN a store that refuses the report twice
   const store = await openStore('memory:')
   let refusals = 0

@@ -51,7 +51,7 @@ test.each([
   expect(told).toMatchObject({ status: 'success', output: expect.stringMatching(/^The action was carried out\. /) })
 })
 
-test('probe results: what a probe found is cut like what the tool itself would return, and the whole is kept', async () => {
+test('probe results: a long result of a probe is cut like that of the tool, and the whole is kept', async () => {
   const whole = 'x'.repeat(10_000)
   const { told, output } = await afterLoss(whole)
   const { output: shown, output_ref } = told as { output: string; output_ref: string }

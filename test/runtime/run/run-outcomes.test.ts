@@ -91,7 +91,7 @@ test.each([{}, { input: null }, { input: undefined }, { input: '' }, { input: ' 
   },
 )
 
-test('F-34 submit: what JSON cannot express, and what is no submission, is refused by name', async () => {
+test('F-34 submit: input that JSON cannot express, and a submission of another shape, are refused by name', async () => {
   const main = agent({ role: 'main', model: scriptedModel(() => say('Hi.')) })
   const { world } = await createBackendWorld({ main })
   onTestFinished(() => world.end())

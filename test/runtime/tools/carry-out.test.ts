@@ -168,7 +168,7 @@ test('carry out: a tool that fails because it was aborted has timed out, or was 
 })
 
 describe('a tool that is cancelled', () => {
-  test('may still say what it came to, while its grace lasts', async () => {
+  test('may report its outcome within its grace', async () => {
     const { run, resolve, seen } = held()
     const { go, cancel, advance, outcomes, pending } = start({ run, irreversible: true })
     const outcome = go()
@@ -182,7 +182,7 @@ describe('a tool that is cancelled', () => {
     expect(pending()).toBe(0)
   })
 
-  test('and says nothing is given up when its grace is over, and never after its timeout', async () => {
+  test('is given up when its grace is over, and never after its timeout', async () => {
     for (const [at, waits] of [
       [10, grace],
       [950, 50],
@@ -249,7 +249,7 @@ test('carry out: an AbortError of the tool itself is an error like any other', a
   expect(await once({ run })).toMatchObject({ status: 'error', error: 'mine' })
 })
 
-test('carry out: progress is coalesced, keeps its order, and what is left comes before the outcome', async () => {
+test('carry out: progress is coalesced, keeps its order, and ends before the outcome', async () => {
   const { run, seen, resolve } = held()
   const { go, advance, progress } = start({ run })
   const outcome = go()
@@ -295,7 +295,7 @@ test('carry out: an irreversible action that returned has happened, even if what
   })
 })
 
-test('carry out: what a tool does to its output after it returned is not seen', async () => {
+test('carry out: a tool that changes its output after it returned changes no record', async () => {
   const output = { state: 'as returned' }
   const outcome = await once({ run: () => output })
   output.state = 'changed'

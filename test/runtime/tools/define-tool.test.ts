@@ -16,7 +16,7 @@ const refund = tool({
   },
 })
 
-test('define tool: what is not said about a tool has a default on the safe side', () => {
+test('define tool: missing fields get safe defaults', () => {
   const { run, input: shape, ...declared } = refund
   expect(declared).toEqual({
     name: 'payments.refund',

@@ -42,7 +42,7 @@ test.each(['', ' \n', '{}'])('read call: a tool without arguments takes %j', (wr
 test('read call: an unknown tool is answered with the likely one and with all there are', () => {
   expect(read('payments_refund', '{"order":"42"}')).toEqual({
     problem:
-      'There is no tool "payments_refund". Did you mean payments.refund? There is payments.refund, ping, careless.',
+      'There is no tool "payments_refund". Did you mean payments.refund? Available tools: payments.refund, ping, careless.',
     args: { order: '42' },
   })
   expect(readCall(createRegistry([], sha256), { name: 'x', arguments: '' })).toMatchObject({

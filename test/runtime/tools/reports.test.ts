@@ -42,7 +42,7 @@ test('F-91 reports: a secret is found where two long reports meet', async () => 
   expect(all()).toBe(`${'x'.repeat(65_530)}[secret:bank]${'y'.repeat(70_000)}`)
 })
 
-test('F-88 reports: what is beyond the limit is left out, and a sentence says so once', async () => {
+test('F-88 reports: reports beyond the limit are dropped, with one note', async () => {
   const { add, end, all } = start()
   for (let i = 0; i < 30; i++) add('x'.repeat(100_000), 'stdout')
   await end()

@@ -46,7 +46,7 @@ test('stopped effects: the whole of a long output is still found when the run wa
   expect(await output((told as { output_ref: string }).output_ref)).toBe(whole)
 })
 
-test('stopped effects: what broke out of its place is recorded as that when the run was cancelled meanwhile', async () => {
+test('stopped effects: a sandbox violation is recorded as one when the run was cancelled meanwhile', async () => {
   const { told } = await toldToStop(() => {
     throw Object.assign(new Error('It is outside.'), { sandbox_violation: true })
   })

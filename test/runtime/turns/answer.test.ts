@@ -73,7 +73,7 @@ test('answer: an answer with calls has them in order, as they were written', asy
   })
 })
 
-test('answer: what a filter cut off makes no calls', async () => {
+test('answer: an answer that a filter cut off makes no calls', async () => {
   expect(await playing(toolCall('a'), done('content_filter')).promise).toMatchObject({
     kind: 'final',
     finish: 'content_filter',

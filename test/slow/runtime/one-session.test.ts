@@ -60,7 +60,7 @@ test('one session: 8 agents work at once in one session, on two workers: no gap,
   for (const worker of [alpha, beta]) expect(worker?.said.filter((s) => s.said === 'warned')).toEqual([])
 })
 
-test('one session: what one process asks of a run that another one holds reaches its holder at once', async () => {
+test('one session: a request reaches the process that holds the run at once', async () => {
   const { sw, join } = await createWorkplace({ leaseMs: lease_ms })
   await join(8)
   const streaming = async (session_id: string, turns = 1) =>

@@ -45,7 +45,7 @@ function payer(shown: string[]) {
   return agent({ role: 'payer', model, tools: [pay] })
 }
 
-test('redaction shared: what is erased while another process works on the session would be shown: it is refused until the run rests', async () => {
+test('redaction shared: a redaction is refused while a worker of another process holds a run of the session', async () => {
   const gate = Promise.withResolvers<string>()
   const slow = tool({ name: 'slow.read', input: z.object({}), readOnly: true, run: () => gate.promise })
   const model = scriptedModel([call('slow.read'), call('payments.pay'), say('done')])
@@ -76,7 +76,7 @@ test('redaction: nothing is erased while a run can be taken, since a worker may 
   await office.backend.close()
 })
 
-test('redaction shared: a worker that slept past its lease asks no model: what it has before its eyes may be erased by now', async () => {
+test('redaction shared: a worker that slept past its lease asks no model with content that may be erased', async () => {
   const url = await freshDatabase()
   const lease_ms = 600
   let asked = 0

@@ -39,7 +39,7 @@ test.each([
   expect((refused as Error).message).not.toMatch(/\p{Cc}/u)
 })
 
-test('F-91 mcp: what a failing server says is told without the secrets it was given', async () => {
+test('F-91 mcp: the message of a failing server is shown without the secrets it was given', async () => {
   const leaking = [
     '-e',
     'const { API_KEY } = process.env; console.error("x".repeat(1990), API_KEY); console.error("no", API_KEY, Buffer.from("u:" + API_KEY).toString("base64"), "hunter22-declared"); process.exitCode = 1',

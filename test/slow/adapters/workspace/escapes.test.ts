@@ -228,7 +228,7 @@ describe('addresses outside the list', () => {
     expect(result, url).toMatchObject({ status: 'sandbox_violation' })
   })
 
-  test('what is allowed is read', async () => {
+  test('allowed paths are read', async () => {
     const { result, text } = await played('http.fetch', { url: `http://bounce.test:${port}/` })
     expect(result?.status).toBe('success')
     expect(text).toContain(secret)

@@ -60,7 +60,7 @@ test('queue broken: a worker whose connection breaks while it reports a job as d
   await worker.close()
 })
 
-test('F-105 queue: what a broken queue had fetched and never brought is brought by the next one', async () => {
+test('F-105 queue: jobs that a broken queue fetched and never ran are run by the next queue', async () => {
   const { url, sw, join } = await createWorkplace({ leaseMs: 1_000 })
   const worker = await join(4, { warn: () => {} })
   // GIVEN a job that the queue of the worker has fetched by the books, and whose answer was lost
@@ -122,7 +122,7 @@ test('queue broken: a worker that leaves while the database is away closes all t
   const worker = await join(4, { store: proxy.url, warn: (message) => warnings.push(message) })
   proxy.shut()
   await worker.close()
-  expect(warnings).toContain('a worker could not say that it leaves')
+  expect(warnings).toContain('a worker could not hand its runs back')
   await proxy.close()
 })
 

@@ -61,7 +61,7 @@ test('worker lost: a worker that is told to stop hands its runs over at once', a
   expect((moves[1]?.at ?? 0) - told_at).toBeLessThan(lease_ms / 3)
 })
 
-test('deadlines: one that passes while no worker is there is applied by the next worker', async () => {
+test('deadlines: a deadline that passes without a worker is applied by the next worker', async () => {
   const reply_timeout_ms = 3_000
   const { url, sw, start } = await createWorkplace({ leaseMs: 1_000, replyTimeoutMs: reply_timeout_ms })
   const first = await start(4)
@@ -119,7 +119,7 @@ test('worker lost: jobs that a dead worker had fetched are brought to another on
   expect(await ask(url, `SELECT worker FROM statewright.worker WHERE worker = 'dead'`)).toEqual([])
 })
 
-test('worker lost: what a dead worker had is freed only when its leases, which end a moment later, have ended too', async () => {
+test('worker lost: the jobs of a dead worker are freed only after its leases have ended', async () => {
   // GIVEN a worker whose row has just run out
   const lease_ms = 40_000
   const { url } = await createWorkplace({ leaseMs: lease_ms })
@@ -138,7 +138,7 @@ test('worker lost: what a dead worker had is freed only when its leases, which e
   expect(await members.bury()).toBe(1)
 })
 
-test('deadlines: one that a vanished worker had fetched is brought to another worker', async () => {
+test('deadlines: a deadline that a lost worker had fetched is given to another worker', async () => {
   const { url, sw, join } = await createWorkplace({ leaseMs: 1_000, replyTimeoutMs: 3_000 })
   const first = await join(4)
   const handle = await sw.runs.start({ agent: 'signer', input: 'go', interactiveRequireUserReply: false })

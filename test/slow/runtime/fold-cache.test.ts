@@ -31,14 +31,14 @@ async function aLongSession(name: string) {
   return { path, sw, session_id: sessionId }
 }
 
-test('checkpoints: a session comes back from its checkpoint as it comes back from its runes', async () => {
+test('fold cache: a cached session equals the session that is folded from its runes', async () => {
   const { path, sw, session_id } = await aLongSession('equal.db')
   const runes = await sw.runelog.read(session_id)
   await sw.close()
 
-  const checkpoints = openFoldCache(`${path}.cache`, signerOf(`sqlite:${path}`))
-  const found = fromParts(session_id, checkpoints.load(session_id) ?? new Map())
-  checkpoints.close()
+  const foldCache = openFoldCache(`${path}.cache`, signerOf(`sqlite:${path}`))
+  const found = fromParts(session_id, foldCache.load(session_id) ?? new Map())
+  foldCache.close()
   // It was really used for most of the way, and part by part.
   expect(found?.state.event_id).toBeGreaterThan(runes.length / 2)
   const state = found?.state ?? newSessionState(session_id)
@@ -48,7 +48,7 @@ test('checkpoints: a session comes back from its checkpoint as it comes back fro
   expect(state).toEqual(folded)
 })
 
-test('checkpoints: parts that are complete are not written again', async () => {
+test('fold cache: parts that are complete are not written again', async () => {
   const state = newSessionState('ses_1')
   const dialogue = {
     messages: Array.from({ length: 1_200 }, () => ({ role: 'user' as const, content: 'x' })),
@@ -72,7 +72,7 @@ test('checkpoints: parts that are complete are not written again', async () => {
   expect([...toParts(state, new Set(['agt_1/0', 'agt_1/1']), 'h').keys()]).toEqual(['head'])
 })
 
-test('checkpoints: runs that are long over are written once, and come back in their order', async () => {
+test('fold cache: runs that are long over are written once, and come back in their order', async () => {
   const path = join(folder, 'runs.db')
   const held = Promise.withResolvers<void>()
   const wait = tool({
@@ -121,7 +121,7 @@ test('checkpoints: runs that are long over are written once, and come back in th
   parts.delete('runs/2')
   expect(fromParts(sessionId, parts)).toBeUndefined()
 
-  // AND what an agent said that is over is in no checkpoint
+  // AND what an agent said that is over is in no part
   const over = [...folded.agents.values()].filter(
     ({ agent_id }) => folded.subjects.get(agent_id)?.state === 'terminated',
   )
@@ -135,7 +135,7 @@ test.each([
   ['damaged', "UPDATE part SET body = replace(body, 'echo', 'evil')"],
   ['of another log', `UPDATE part SET body = body WHERE 0; DELETE FROM part WHERE name LIKE '%/0'`],
   ['no database at all', null],
-])('checkpoints: a checkpoint that is %s is not used', async (what, change) => {
+])('fold cache: a cached session that is %s is not used', async (what, change) => {
   const { path, sw, session_id } = await aLongSession(`${what.replaceAll(' ', '-')}.db`)
   await sw.close()
   if (change === null) {
@@ -155,26 +155,26 @@ test.each([
   await again.close()
 })
 
-test('checkpoints: what was redacted does not live on in a checkpoint', async () => {
+test('fold cache: redacted content is removed from it', async () => {
   const { path, sw, session_id } = await aLongSession('redacted.db')
   const result = (await sw.runelog.read(session_id)).find((r) => r.kind === 'tool.result')
   await sw.sessions.redact(session_id, result?.event_id ?? 0, 'asked for')
-  const checkpoints = openFoldCache(`${path}.cache`, signerOf(`sqlite:${path}`))
-  expect(checkpoints.load(session_id)).toBeUndefined()
-  checkpoints.close()
+  const foldCache = openFoldCache(`${path}.cache`, signerOf(`sqlite:${path}`))
+  expect(foldCache.load(session_id)).toBeUndefined()
+  foldCache.close()
   await sw.close()
 })
 
-test('checkpoints: what was redacted from the command line does not live on in a checkpoint either', async () => {
+test('fold cache: content redacted from the command line is removed from it, too', async () => {
   const { path, sw, session_id } = await aLongSession('offline.db')
   const result = (await sw.runelog.read(session_id)).find((r) => r.kind === 'tool.result')
   await sw.close()
   const { runelog } = await openExisting(`sqlite:${path}`, 'change')
   await runelog.redact(session_id, result?.event_id ?? 0, 'asked for')
   await runelog.close()
-  const checkpoints = openFoldCache(`${path}.cache`, signerOf(`sqlite:${path}`))
-  expect(checkpoints.load(session_id)).toBeUndefined()
-  checkpoints.close()
+  const foldCache = openFoldCache(`${path}.cache`, signerOf(`sqlite:${path}`))
+  expect(foldCache.load(session_id)).toBeUndefined()
+  foldCache.close()
 })
 
 test('fold cache: an entry from before a redaction is not used, since the process that erased may have died before it was dropped', async () => {

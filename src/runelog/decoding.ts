@@ -1,5 +1,5 @@
 /** A text without its escapes, and where each of its characters stood in the original text. */
-export interface Reading {
+export interface Decoding {
   readonly text: string
   from(at: number): number
   to(at: number): number
@@ -14,20 +14,20 @@ export const most_layers = 4
  * A text, and then each layer of its escapes decoded: `\n`, `\u0061`, `\x61`, `%61`, `&#97;`, `&amp;`, or only those of
  * `marks`. Linear time. Of an open text (`isOpen`), each layer is also read without a torn escape at its end.
  */
-export function* readingsOf(
+export function* decodingsOf(
   text: string,
   { isOpen = false, marks = every_mark, layers = most_layers } = {},
-): Generator<Reading> {
-  let next: Reading | undefined = { text, from: (at) => at, to: (at) => at + 1 }
+): Generator<Decoding> {
+  let next: Decoding | undefined = { text, from: (at) => at, to: (at) => at + 1 }
   for (let layer = 0; next !== undefined && layer <= layers; layer++) {
-    let reading: Reading = next
-    yield reading
-    const torn = isOpen ? tornAt(reading.text) : reading.text.length
-    if (torn < reading.text.length) {
-      reading = { ...reading, text: reading.text.slice(0, torn) }
-      yield reading
+    let decoding: Decoding = next
+    yield decoding
+    const torn = isOpen ? tornAt(decoding.text) : decoding.text.length
+    if (torn < decoding.text.length) {
+      decoding = { ...decoding, text: decoding.text.slice(0, torn) }
+      yield decoding
     }
-    next = withoutEscapes(reading, marks)
+    next = withoutEscapes(decoding, marks)
   }
 }
 
@@ -38,7 +38,7 @@ const escapesOf: Readonly<Record<string, RegExp>> = {
   [every_mark]: /\\[ux"'\\/bfnrt]|%[\da-f]{2}|&(?:#|amp|lt|gt|quot|apos)/i,
 }
 
-function withoutEscapes(outer: Reading, marks: string): Reading | undefined {
+function withoutEscapes(outer: Decoding, marks: string): Decoding | undefined {
   const { text } = outer
   if (escapesOf[marks]?.test(text) === false) return undefined
   const codes = room(text.length)
@@ -91,8 +91,8 @@ function textOf(codes: Uint16Array): string {
   return all > 0x7f ? utf16.decode(codes) : utf8.decode(new Uint8Array(codes))
 }
 
-/** A reading of a reading. Origins are looked up only when a secret was found. */
-export function composed(outer: Reading, text: string, findOrigins: () => Int32Array): Reading {
+/** A decoding of a decoding. Origins are looked up only when a secret was found. */
+export function composed(outer: Decoding, text: string, findOrigins: () => Int32Array): Decoding {
   const originOf = lookUp(findOrigins)
   return {
     text,
@@ -236,7 +236,7 @@ function countBackslashes(text: string, before: number): number {
 /** How the lines of a text are joined, so that it reads the same whatever its line ends and the width of its lines are. */
 export interface Joining {
   readonly breaks: RegExp
-  /** What stands in place of a line break. */
+  /** Replaces a line break. */
   readonly by: '' | ' '
 }
 
@@ -249,7 +249,7 @@ const filling: Joining = { breaks: /[\r\n][\r\n\t ]*/g, by: ' ' }
 
 const every_joining = [unwrapping, keeping, filling]
 
-/** Those that are needed to find these texts. Most secrets have no blanks. */
+/** The joinings that are needed to find these texts. Most secrets have no blanks, and need one. */
 export const joiningsFor = (sought: readonly string[]): readonly Joining[] =>
   sought.some((text) => /[\t ]/.test(text)) ? every_joining : [unwrapping]
 
@@ -259,7 +259,7 @@ const widest_break = 80
 const joined = (text: string, { breaks, by }: Joining) =>
   text.replaceAll(breaks, (found) => (found.length > widest_break ? found : by))
 
-/** A text in lines also with other line ends, and without them, as `joinedReadings` reads it. */
+/** A text in lines also with other line ends, and without them, as `joinedDecodings` reads it. */
 export function lineForms(text: string): readonly string[] {
   if (!/[\r\n]/.test(text)) return [text]
   return [...lineEndForms(text), ...every_joining.map((joining) => joined(text, joining))]
@@ -273,8 +273,8 @@ export function lineEndForms(text: string): readonly string[] {
   return [text, ...all, ...all.map((each) => each.replace(/[\r\n]+$/, ''))]
 }
 
-/** A reading whose lines are joined, in each of these ways. */
-export function* joinedReadings(outer: Reading, joinings: readonly Joining[]): Generator<Reading> {
+/** A decoding whose lines are joined, in each of these ways. */
+export function* joinedDecodings(outer: Decoding, joinings: readonly Joining[]): Generator<Decoding> {
   if (!/[\r\n]/.test(outer.text)) return
   let unwrapped = 0
   for (const joining of joinings) {
@@ -282,11 +282,11 @@ export function* joinedReadings(outer: Reading, joinings: readonly Joining[]): G
     // Without indentation, to keep it makes no difference.
     if (joining === keeping && text.length === unwrapped) continue
     if (joining === unwrapping) unwrapped = text.length
-    yield readingOf(outer, text, joining)
+    yield decodingOf(outer, text, joining)
   }
 }
 
-function readingOf(outer: Reading, text: string, joining: Joining): Reading {
+function decodingOf(outer: Decoding, text: string, joining: Joining): Decoding {
   const originOf = lookUp(() => originsOf(outer.text, text.length, joining))
   // Not up to the next character: a line break after a secret is no part of it.
   return { text, from: (at) => outer.from(originOf(at)), to: (at) => outer.to(originOf(at)) }
