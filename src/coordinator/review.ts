@@ -87,7 +87,7 @@ export function finalRedLines(progress: Progress, graph: ExecutionGraph): RedLin
   const asked = problem('full_auto_asked', 'was asked in full_auto')
   const bare = problem('action_without_evidence', 'has no evidence')
   return redLinesOf({
-    RL1: { problems: [input.intent, ...takenPacks(ledger)].flatMap((carried) => executionPayloads(carried)) },
+    RL1: { problems: [input.intent, ...acceptedPacks(ledger)].flatMap((carried) => executionPayloads(carried)) },
     RL2: { problems: mode === 'full_auto' ? ledger.asked.map(asked) : [] },
     RL3:
       assessed === undefined
@@ -97,12 +97,12 @@ export function finalRedLines(progress: Progress, graph: ExecutionGraph): RedLin
     RL5:
       artifacts.precheck_report === undefined
         ? { not_evaluated: 'The registry was never looked at.' }
-        : { problems: strangers(graph, artifacts.precheck_report.registry.confirmed, index) },
+        : { problems: unknownContent(graph, artifacts.precheck_report.registry.confirmed, index) },
   })
 }
 
-/** As they arrived; a pack that was refused is not part of the plan. */
-function takenPacks({ arrived, read, refused }: Progress['ledger']): readonly Json[] {
+/** The accepted answer packs, as they arrived. */
+function acceptedPacks({ arrived, read, refused }: Progress['ledger']): readonly Json[] {
   const isRefused = (i: number) => refused.some((one) => one.arrived === i)
   return arrived
     .slice(0, read)
@@ -110,7 +110,11 @@ function takenPacks({ arrived, read, refused }: Progress['ledger']): readonly Js
 }
 
 /** Commands, agents and roles of the graph that the precheck did not find in the registry. */
-function strangers(graph: ExecutionGraph, confirmed: readonly RegistryReference[], index: RegistryIndex): Problem[] {
+function unknownContent(
+  graph: ExecutionGraph,
+  confirmed: readonly RegistryReference[],
+  index: RegistryIndex,
+): Problem[] {
   const { nodes, swimlanes } = graph
   const known = new Set(confirmed.map(({ kind, id, version }) => `${kind} ${id} ${version}`))
   const commands = nodes

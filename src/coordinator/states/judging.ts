@@ -104,10 +104,10 @@ const mostShown = 40
 export const rulesEvaluated: Handler = (progress, ports) => {
   const { given, governed } = standingOf(progress, ports)
   const round = progress.artifacts.rule_decisions.length + 1
-  const { decisions, evaluations } = adjudicate({ steps: given.steps, settled: governed.settled, round }, given, ports)
+  const { decisions, evaluations } = adjudicate({ steps: given.steps, inForce: governed.inForce, round }, given, ports)
   const breaches = routingBreaches(given)
-  const { placed } = shapeOf(given, decisions, governed.settled, [])
-  const risk = assessRisk(given, placed, governed.settled, ports)
+  const { placed } = shapeOf(given, decisions, governed.inForce, [])
+  const risk = assessRisk(given, placed, governed.inForce, ports)
   const against = `${given.intent.selected_agents.length} agents against the policy's model routing.`
   return {
     ...judge(ruleGuards, { decisions, breaches }, 'rules_adjudicated'),

@@ -199,7 +199,7 @@ describe('Tampering', () => {
       verifyPlan(freeze({ ...eventful, artifacts: { ...artifacts, execution_graph: looped } }, input, ports), ports),
     ).toEqual(
       expect.arrayContaining([
-        expect.objectContaining({ check: 'topology', message: expect.stringContaining('It runs in a circle') }),
+        expect.objectContaining({ check: 'topology', message: expect.stringContaining('It has a cycle') }),
       ]),
     )
   })
