@@ -153,7 +153,7 @@ export const kinds = {
     reason: z.string(),
     input: jsonValue.optional(),
   }),
-  /** Resuming found another number of waiting contracts than the checkpoint expects. */
+  /** A reply found another number of waiting contracts than expected. */
   'run.misaligned': z.strictObject({ expected: z.array(z.string()), found: z.array(z.string()) }),
 
   'turn.started': z.strictObject({ turn_id: z.string(), agent_id: z.string(), input: jsonValue }),

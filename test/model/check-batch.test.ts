@@ -10,7 +10,7 @@ function move(name: MoveName, thread?: string): BatchMove {
     : { machine: name.slice(0, dot), trigger: name.slice(dot + 1), thread }
 }
 
-describe('a batch that is a sequence of rows passes', () => {
+describe('checkBatch: a batch that is a sequence of rows passes', () => {
   test.each<[string, BatchMove[]]>([
     ['an empty one', []],
     ['a session with its root agent', [move('+session'), move('+agent'), move('agent.init_complete')]],
@@ -51,7 +51,7 @@ describe('a batch that is a sequence of rows passes', () => {
   })
 })
 
-describe('what does not belong together is named', () => {
+describe('checkBatch: moves that do not belong together are named', () => {
   test.each<[string, BatchMove[], RegExp]>([
     ['a tool without its contract', [move('tool.success', 'c1')], /c1: no sequence of thread rows is: tool\.success/],
     [

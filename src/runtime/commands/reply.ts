@@ -30,7 +30,7 @@ export interface ReplyOptions {
   readonly repliedBy?: string
   /** The same reply with the same key, sent again, is accepted again and does nothing more. */
   readonly idempotencyKey?: string
-  /** The contracts that a checkpoint expects to be waiting. Without it, those whose question the record has as open. */
+  /** The contracts that the client expects to be waiting. Without it, those whose question is open by the record. */
   readonly expectedWaiting?: readonly string[]
 }
 
