@@ -31,7 +31,7 @@ export interface Judging {
   readonly engine: Engine
   readonly plans: Pick<Plans, 'submit' | 'rest' | 'files' | 'verify' | 'recovery'>
   readonly registry: () => Promise<RegistrySnapshot>
-  /** Loaded by the first who evaluates a condition. */
+  /** Loaded when a condition is first evaluated. */
   readonly conditions: () => Promise<ConditionEngine>
 }
 
@@ -47,7 +47,7 @@ export async function judgeDraft(
   const coordination_id = ids.coordination(draft)
   const { subjects, agents } = await engine.sessions.load(session_id)
   const isKnown = subjects.has(coordination_id)
-  // What was sent through it before is judged by what was recorded then, whatever became of the registry since.
+  // A draft that was submitted before is judged by the registry that was recorded then.
   const plan = isKnown ? await plans.rest(coordination_id) : await submit()
   if ('outcome' in plan) return plan
   if (!isTerminal(coordinationMachine, plan.state)) return undefined
@@ -153,7 +153,7 @@ function problemWith({ agents }: Engine, { key, kind, owner, tools }: PlannedTas
   if (kind === 'review') return []
   const definition = agents.get(owner ?? '')
   if (definition === undefined)
-    return [`${key} belongs to ${owner}, which is not configured; there is ${[...agents.keys()].join(', ')}.`]
+    return [`${key} belongs to ${owner}, which is not configured. Configured agents: ${[...agents.keys()].join(', ')}.`]
   const missing = tools.filter(({ name }) => definition.registry.find(name) === undefined)
   return missing.map(({ name }) => `${key} uses ${name}, which ${owner} does not have.`)
 }
@@ -174,7 +174,7 @@ function failed(failure: Json): Judgement {
   return { outcome: 'failed', failure }
 }
 
-/** Coordinations whose questions were withdrawn come to their end. Should the process die before, the next one sees to it. */
+/** Ends the coordinations whose questions these runes withdrew. After a crash the next process does it. */
 export async function endPlans({ engine, plans }: Pick<Judging, 'engine' | 'plans'>, runes: readonly Rune[]) {
   for (const { kind, coordination_id } of runes) {
     if (kind !== 'interaction.withdrawn' || coordination_id === undefined) continue

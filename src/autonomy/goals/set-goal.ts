@@ -37,7 +37,7 @@ export async function setGoal(engine: Engine, submission: GoalSubmission): Promi
   const setAgain = () => setBefore(engine, { goal_id, goal, config }, idempotency_key)
   const before = await setAgain()
   if (before !== undefined) return before
-  refuseStrangers(engine, goal, config)
+  refuseUnknownAgents(engine, goal, config)
 
   const name = config.planner ?? config.critic ?? ([...engine.agents.keys()][0] as string)
   const problem = await prepareAgent(engine, name)
@@ -54,7 +54,7 @@ export async function setGoal(engine: Engine, submission: GoalSubmission): Promi
     batch.on({ ...subject.goal(goal_id), about: { goal_id, agent_id } }, 'human').open(payload)
   }
   const opened = await appendTo(engine, { session_id, own, actor: 'graph_runner', refuse: refuseStopped }, write)
-  // A twin of this request may have been faster.
+  // The same request, sent twice at once, may have won the race.
   const isTaken = isFault(opened, 'subject_exists', 'stale_write', 'contended')
   const twin = isTaken ? await setAgain() : undefined
   if (twin !== undefined) return twin
@@ -91,7 +91,7 @@ const refused = (goal: string, problem: string) =>
 
 function checked(goal: string, given: object): GoalConfig {
   if (typeof goal !== 'string' || goal.trim() === '')
-    throw refused(goal, 'It says nothing; describe what is to be reached.')
+    throw refused(goal, 'Its text is empty; describe what is to be reached.')
   const read = goalOptions.safeParse(given)
   if (!read.success) throw refused(goal, `${problemSentence(fieldProblems(read.error))}.`)
   const config: GoalConfig = asRecord(read.data)
@@ -113,12 +113,10 @@ export function refuseShapeless(plan: Json | null | undefined): void {
     })
 }
 
-function refuseStrangers({ agents }: Engine, goal: string, { planner, critic, per_agent }: GoalConfig) {
-  const known = [...agents.keys()].join(', ')
+function refuseUnknownAgents({ agents }: Engine, goal: string, { planner, critic, per_agent }: GoalConfig) {
+  const unknown = (place: string, name: string) =>
+    refused(goal, `${place} ${name}, which is not configured. Configured agents: ${[...agents.keys()].join(', ')}.`)
   for (const [role, name] of Object.entries({ planner, critic }))
-    if (name !== null && !agents.has(name))
-      throw refused(goal, `Its ${role} is ${name}, which is not configured; there is ${known}.`)
-  for (const name of Object.keys(per_agent))
-    if (!agents.has(name))
-      throw refused(goal, `Its limit per agent names ${name}, which is not configured; there is ${known}.`)
+    if (name !== null && !agents.has(name)) throw unknown(`Its ${role} is`, name)
+  for (const name of Object.keys(per_agent)) if (!agents.has(name)) throw unknown('Its limit per agent names', name)
 }

@@ -73,19 +73,19 @@ const read = (goal: GoalView, text: string) => {
   return result
 }
 
-describe('findings without a critic', () => {
-  test('a failure is an error, what was skipped because of it is not one more', () => {
+describe('critique: findings without a critic', () => {
+  test('a failed task is one error, and the tasks skipped because of it add none', () => {
     const goal = goalOf(task('aa', 'failed'), task('bb', 'skipped', { depends_on: ['tsk_aa'] }))
     expect(titles(goal)).toEqual(['aa failed'])
   })
 
-  test('a failure with a stand-in that completed is none, and neither is a stand-in that was not needed', () => {
+  test('a failed task whose stand-in completed is no error, and neither is a stand-in that was not needed', () => {
     const replaced = goalOf(task('aa', 'failed'), task('bb', 'completed', { instead_of: 'tsk_aa' }))
     expect(titles(replaced)).toEqual([])
     expect(titles(goalOf(task('aa', 'completed'), task('bb', 'skipped', { instead_of: 'tsk_aa' })))).toEqual([])
   })
 
-  test('who was skipped although nothing failed is an error: a goal is not met by leaving things out', () => {
+  test('a task that was skipped although nothing failed is an error', () => {
     const stuck = goalOf(
       task('aa', 'skipped', { depends_on: ['tsk_bb'] }),
       task('bb', 'skipped', { depends_on: ['tsk_aa'] }),
@@ -94,7 +94,7 @@ describe('findings without a critic', () => {
   })
 })
 
-describe('what follows from a critique', () => {
+describe('critique: verdict', () => {
   const goal = goalOf(
     task('aa', 'failed'),
     task('bb', 'skipped', { depends_on: ['tsk_aa'] }),
@@ -182,7 +182,7 @@ describe('what follows from a critique', () => {
     expect(verdictOf(followed, read(followed, warned), ids)).toEqual({ verdict: 'passed' })
   })
 
-  test('what is not a critique is a problem and never a pass', () => {
+  test('an answer that is no critique is a problem and never a pass', () => {
     for (const text of ['', 'fine', '{"findings": [{"severity": "bad"}]}', '[]', '{}', '{"error": "x"}'])
       expect(readCritique(text, goal)).toHaveProperty('problem')
     expect(readCritique('{"finding": [{"severity": "error", "title": "It does not work."}]}', goal)).toMatchObject({

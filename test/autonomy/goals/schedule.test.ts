@@ -76,8 +76,8 @@ describe('F-41 gates: a task with a condition and its review', () => {
   })
 })
 
-describe('what becomes of tasks', () => {
-  test('the urgent ones begin first, and of those the oldest; no more than there are places', () => {
+describe('schedule', () => {
+  test('max parallel: urgent tasks begin first, then the oldest, and no more than there are places', () => {
     const ranks: Priority[] = ['low', 'medium', 'critical', 'medium', 'high']
     const tasks = ranks.map((priority, i) => facts(planned(`t${i}`, { priority })))
     expect(opsOf(tasks, limits)).toEqual(['assign t2', 'assign t4', 'assign t1', 'assign t3'])
@@ -105,7 +105,7 @@ describe('what becomes of tasks', () => {
     expect(opsOf([facts(planned('a'), 'assigned', broken)], limits)).toEqual(['begin a', 'fail a: broken'])
   })
 
-  test('who depends on what failed is skipped, and so on; a stand-in begins and then counts', () => {
+  test('dependents of a failed task are skipped, transitively; a stand-in begins and replaces it', () => {
     const tasks = [
       facts(planned('a'), 'failed'),
       facts(planned('b', { depends_on: ['a'] })),

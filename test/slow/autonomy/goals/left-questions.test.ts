@@ -149,7 +149,7 @@ scenario('GO-06', 'killed at any append, a goal that is given up leaves no quest
 })
 
 test.each([false, true])(
-  'questions recorded after their goal was given up are withdrawn (killed: %s)',
+  'goals: questions recorded after their goal was given up are withdrawn (killed: %s)',
   async (dies) => {
     const { first, wasKilled, early, runes, problems } = await play((connection, sw) =>
       connection.intercept(isAsking, async () => {
