@@ -58,7 +58,7 @@ export type WaitingHandler = (progress: Progress, ports: Ports) => Outcome | Sta
 /** The states that do work. A terminal state has a closing instead. */
 export type WorkingState = Exclude<CoordinationState, 'DONE' | 'BLOCKED' | 'ABORTED'>
 
-/** What a broken guard means. Without `problems` the failure lists every broken guard; a cause with no problems does not apply. */
+/** The failure of a broken guard. Without `problems` it lists every broken guard. A cause whose `problems` is empty does not apply. */
 export type Cause<F> = readonly [
   cause: FailureCause,
   message: string,

@@ -62,7 +62,7 @@ export function reviewPackOf(progress: Progress, graph: ExecutionGraph, { sha256
   }
 }
 
-/** Last done, first undone. Steps that only read need no undoing. */
+/** How to undo the plan, the last action first. Steps that only read are left out. */
 function rollbackGuide({ steps }: Given, actions: ExecutionGraph['nodes']): ReviewPack['rollback_guide'] {
   return actions
     .toReversed()
@@ -160,7 +160,7 @@ function complexityOf(graph: ExecutionGraph): number {
 type Basis = Measure['basis'][number]
 type Total = (amounts: readonly number[]) => number
 
-/** What the plan is expected to take, against what intent and policy allow. Each figure says where it comes from. */
+/** The estimated impact of the plan beside the limits of intent and policy. Each figure names its source. */
 function changeImpact(
   steps: readonly PlannedStep[],
   { budgets, scope }: ExecutionIntent,
@@ -215,7 +215,7 @@ function filesOf(step: PlannedStep, targets: number): Basis | null {
   return targets === 0 ? null : { step_id, amount: targets, source: 'the files that the intent targets' }
 }
 
-/** Each targeted file counts once, for the first step that needs it. What a step changes beyond them is its own. */
+/** Each targeted file counts once, for the first step that changes it. Files beyond the targets count for each step. */
 function countedOnce(files: readonly Basis[], targets: number): Basis[] {
   let uncounted = targets
   return files.map(({ step_id, amount, source }) => {

@@ -19,7 +19,7 @@ import { createDriver, type Driver, decide, wakeRuns } from './driver.ts'
 import { aboutGoal, goalContext, stopGoal } from './goal-context.ts'
 import { endPlans, type Judging } from './judge-draft.ts'
 import { type GoalReport, isAtWork, isQuestion, reportOf, type WaitReport, waitsOf } from './report.ts'
-import { type GoalSet, type GoalSubmission, refuseShapeless, setGoal } from './set-goal.ts'
+import { type GoalSet, type GoalSubmission, refuseMalformedPlan, setGoal } from './set-goal.ts'
 
 /** What a person decides about a goal. */
 export interface Decision {
@@ -249,7 +249,7 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
       await answer(questionOf(state, goal, decision, 'approve'), 'approve', decision)
     },
     async reject(goal_id, rejection = {}) {
-      refuseShapeless(rejection.plan)
+      refuseMalformedPlan(rejection.plan)
       const { state, goal } = await find(goal_id)
       // A rejection that brings another plan does not give the goal up: it answers a question.
       const { task, plan, idempotencyKey } = rejection

@@ -103,7 +103,7 @@ function evidenceOf(goal_id: string, facts: Json, memory: Json | undefined): Rea
   return new Set([evidenceRefOf(goal_id), ...idsIn(evidence), ...idsIn(memories)])
 }
 
-/** Where no project was scanned, all that is known is the goal itself. */
+/** The fact pack of a goal for which no project was scanned: the goal itself. */
 function factsOf({ goal_id, goal_description }: GoalView, sha256: Engine['sha256']): Json {
   const snippet = goal_description.slice(0, 400).toWellFormed()
   const place = { source_file: 'goal', category: 'owner', snippet, line: 1 }
@@ -148,7 +148,7 @@ async function frozen(
   return problem === '' ? { outcome: 'judged', tasks } : failed(problem)
 }
 
-/** A plan can be sound and still ask for what this process does not have. */
+/** Agents and tools of a task that this process does not have. */
 function problemWith({ agents }: Engine, { key, kind, owner, tools }: PlannedTask): readonly string[] {
   if (kind === 'review') return []
   const definition = agents.get(owner ?? '')
@@ -158,7 +158,7 @@ function problemWith({ agents }: Engine, { key, kind, owner, tools }: PlannedTas
   return missing.map(({ name }) => `${key} uses ${name}, which ${owner} does not have.`)
 }
 
-/** A condition that neither a rule nor a person nor a critic could decide is refused before anything runs. */
+/** Problems of a condition that could never be decided: a rule that does not parse, or words in `auto` without a critic. */
 function undecidable({ key, condition }: PlannedTask, config: GoalConfig, rules: ConditionEngine | null): string[] {
   if (condition === null || rules === null) return []
   const read = readCondition(condition)
@@ -236,7 +236,7 @@ function keyOf(node: GraphNode): string {
   return node.node_type === 'review_gate' ? node.node_id : (node.step_ref ?? node.node_id)
 }
 
-/** What the plan names as a dependency of a step, and the gate of the step itself. Everything else is only earlier. */
+/** Whether `other` is a declared dependency of the step, or its own gate. Other predecessors only come earlier. */
 function isNeeded(other: GraphNode, node: GraphNode, declared: ReadonlyMap<string, readonly string[]>): boolean {
   const step = node.step_ref ?? ''
   if (other.node_type === 'review_gate') return other.step_ref !== undefined && other.step_ref === step

@@ -32,7 +32,7 @@ export function plannerInput(goal: GoalView, { entries }: RegistrySnapshot): str
   )
 }
 
-/** What the critic found, for the agent that does it again. It is for insiders, as the critique is. */
+/** The critic's findings for the agent that repeats the work. Internal, as the critique is. */
 export function briefOf(notes: readonly string[]): string {
   return `It was done before, and this was found. ${untrustedNotice}\n${listOf(notes)}`
 }
@@ -81,7 +81,7 @@ export function criticInput(goal: GoalView): string {
   )
 }
 
-/** One line for each, quoted. They share the characters there are: a long one cannot push the others out. */
+/** One quoted line for each input. Each gets an equal share of the limit, so a long one displaces no other. */
 export function linesOf(inputs: Inputs): readonly string[] {
   const most = Math.floor(inputsLimit / Math.max(1, inputs.length))
   return inputs.map(({ task, instead_of, state, result, reason }) => {
@@ -123,7 +123,7 @@ export type Outcomes = (task_id: string) => Outcome
 export type Inputs = readonly Input[]
 type Input = Outcome & { readonly task: string; readonly instead_of: string | null }
 
-/** What becomes of each task with these operations: a task may complete and its dependent begin in one append. */
+/** The outcome of each task after these operations: a task may complete and its dependent begin in one append. */
 export function outcomesOf(tasks: readonly TaskView[], { ops, states }: Schedule): Outcomes {
   const known = new Map(
     tasks.map(({ planned, state, result, reason }): [string, Outcome] => [

@@ -12,13 +12,13 @@ import { appendTo } from '../plans/receive.ts'
 import { readDraft } from './draft.ts'
 import { type GoalConfig, type GoalOptions, goalIds, goalOptions } from './goal-context.ts'
 
-/** What a caller gives to set a goal. */
+/** A goal to start, with its options. */
 export interface GoalSubmission extends GoalOptions {
-  /** What is to be reached. */
+  /** The goal in words. */
   readonly goal: string
   /** An existing session; without it the goal gets one of its own. */
   readonly sessionId?: string
-  /** The same goal, set again with the same key, is the same goal. */
+  /** Makes a repeated call return the same goal. Refused with `key_reused` if the goal differs. */
   readonly idempotencyKey?: string
 }
 
@@ -75,7 +75,7 @@ async function setBefore(engine: Engine, { goal_id, goal, config }: Asked, idemp
   const state = await engine.sessions.load(session_id)
   if (!state.goals.has(goal_id)) await engine.sessions.refresh(state)
   const known = state.goals.get(goal_id)
-  // What was recorded had its secrets taken out first.
+  // Secrets were removed before it was recorded.
   const asRecorded = engine.redactor.clean([goal, plain(config)]).value
   if (canonicalJson([known?.goal_description ?? null, known?.config ?? null]) !== canonicalJson(asRecorded))
     throw faults.key_reused({ idempotency_key, what: `the goal ${goal_id}` })
@@ -98,12 +98,12 @@ function checked(goal: string, given: object): GoalConfig {
   const { planner, plan, mode, auto = mode === 'auto' } = config
   if (planner === null && plan === null)
     throw refused(goal, 'It has neither a plan nor a planner; give one of the two.')
-  refuseShapeless(plan)
+  refuseMalformedPlan(plan)
   return { ...config, auto }
 }
 
-/** Refuses what is no plan, before anything is recorded: it could only end the goal. */
-export function refuseShapeless(plan: Json | null | undefined): void {
+/** Throws `bad_definition` for a malformed plan before anything is recorded. */
+export function refuseMalformedPlan(plan: Json | null | undefined): void {
   const read = plan == null ? undefined : readDraft(plan, 'caller')
   if (read !== undefined && 'problem' in read)
     throw faults.bad_definition({

@@ -147,7 +147,7 @@ export const awaitingAnswers: WaitingHandler = (progress, ports) => {
   }
 }
 
-/** No answer will come: time ran out for questions without a default, or the plan is no longer wanted. */
+/** The outcome when no answer will come: a timeout for questions without a default, or withdrawn questions. */
 function endUnanswered(
   ledger: AnswerLedger,
   asked: QuestionPack,
@@ -216,7 +216,7 @@ const conflictLimit = 3
 interface AnswerFacts {
   /** Why the pack is refused. With any of them the coordination does not move. */
   readonly problems: readonly Problem[]
-  /** Questions that have no answer and get none. */
+  /** Questions that get no answer. */
   readonly unanswered: readonly Question[]
   readonly withdrawn: boolean
   /** Conflicts of these answers with the rules, and of all rounds so far. */
@@ -275,7 +275,7 @@ interface Compared {
   readonly round: number
 }
 
-/** Answers that make the rules no longer pass a step. Each is tried alone; if none is at fault alone, all are. */
+/** Answers because of which the rules refuse a step that they passed before. Each is tried alone; if none is at fault alone, all are. */
 function conflictsOf(compared: Compared, given: Given, ports: Ports): readonly AnswerConflict[] {
   const { fresh, standing, before, after, round } = compared
   const accepted = new Set(before.filter(passes).map(({ step_id }) => step_id))

@@ -82,7 +82,7 @@ function load<S extends z.ZodType>(schema: S, value: Json, code: string, what: s
     : { value: null, problems: problemsOf(parsed.error, code, what) }
 }
 
-/** A name that means nothing forbids nothing: it may be the misspelt name of what must not happen. */
+/** Forbidden operations with an unknown name. A misspelt name would forbid nothing, so it blocks the plan. */
 function unknownOperations({ constraints }: ExecutionPolicy, index: RegistryIndex): Problem[] {
   const commands = index.ids('command')
   const known = new Set<string>([...effect.options, ...commands])
@@ -95,9 +95,9 @@ function unknownOperations({ constraints }: ExecutionPolicy, index: RegistryInde
   })
 }
 
-/** No id of the registry is longer. */
+/** The longest id of the registry: longer names are cut in messages. */
 const longestShown = 64
-/** Of the commands in a message. */
+/** How many commands a message lists. */
 const mostShown = 40
 
 /** Evaluates the rules on every step. */
