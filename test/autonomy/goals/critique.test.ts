@@ -10,28 +10,13 @@ import {
 import { goalIds } from '../../../src/autonomy/goals/goal-context.ts'
 import type { TaskState } from '../../../src/machines/task.ts'
 import type { GoalView, PlannedTask, TaskView } from '../../../src/observation/goal-state.ts'
+import { plannedTask } from '../../support/planned-task.ts'
 import { sha256 } from '../../support/sha256.ts'
 
 const ids = goalIds('goal_1', sha256)
 
 function task(key: string, state: TaskState, more: Partial<PlannedTask> = {}): TaskView {
-  const planned: PlannedTask = {
-    task_id: `tsk_${key}`,
-    key,
-    kind: 'work',
-    title: key,
-    description: '',
-    priority: 'medium',
-    owner: 'worker',
-    depends_on: [],
-    needs: [],
-    condition: null,
-    instead_of: null,
-    command_id: null,
-    tools: [],
-    retries: null,
-    ...more,
-  }
+  const planned = plannedTask(`tsk_${key}`, { key, title: key, ...more })
   const rest = {
     condition: null,
     agent_id: null,

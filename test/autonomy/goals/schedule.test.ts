@@ -4,25 +4,8 @@ import { type RunFacts, schedule, type TaskFacts } from '../../../src/autonomy/g
 import { isTerminal } from '../../../src/kernel/machine.ts'
 import { type TaskState, taskMachine } from '../../../src/machines/task.ts'
 import type { PlannedTask, Priority } from '../../../src/observation/goal-state.ts'
+import { plannedTask as planned } from '../../support/planned-task.ts'
 import { seed } from '../../support/sampling.ts'
-
-const planned = (task_id: string, more: Partial<PlannedTask> = {}): PlannedTask => ({
-  task_id,
-  key: task_id,
-  kind: 'work',
-  title: task_id,
-  description: '',
-  priority: 'medium',
-  owner: 'worker',
-  depends_on: [],
-  needs: [],
-  condition: null,
-  instead_of: null,
-  command_id: null,
-  tools: [],
-  retries: null,
-  ...more,
-})
 
 const facts = (task: PlannedTask, state: TaskState = 'pending', run: Partial<RunFacts> | null = null): TaskFacts => ({
   planned: task,

@@ -239,7 +239,7 @@ describe('Tampering', () => {
     }
   })
 
-  test('what has not ended cannot be frozen', () => {
+  test('a coordination that has not ended is not frozen', () => {
     expect(() => freeze(plan({ intent, registry }), input, ports)).toThrow(
       expect.objectContaining({ code: 'coordination_not_over' }),
     )
