@@ -16,7 +16,7 @@ interface Argument {
 type Members = Readonly<Record<string, 'function' | 'string'>>
 type Issue = { readonly path: readonly PropertyKey[]; readonly message: string }
 
-/** A copy of what a program handed over, read once and within limits. What does not fit is refused by its place. */
+/** A copy of an argument, read once and within limits. Throws `bad_request` with the place of each problem. */
 export function readArgument<S extends z.ZodType>(
   at: Argument,
   value: unknown,
@@ -31,7 +31,7 @@ export function readArgument<S extends z.ZodType>(
   return copy as z.input<S>
 }
 
-/** What the Coordinator needs from its caller as functions and names, under the names that are asked for. */
+/** Throws `bad_request` unless the members have these types. */
 export function checkMembers(at: Argument, value: unknown, members: Members): void {
   const problems = Object.entries(members).flatMap(([member, type]) =>
     typeof memberOf(value, member) === type ? [] : [{ path: [member], message: `must be a ${type}` }],
@@ -39,20 +39,20 @@ export function checkMembers(at: Argument, value: unknown, members: Members): vo
   if (problems.length > 0) throw unfit(at, problems)
 }
 
-/** Refuses anything but a text that is not empty, in well-formed Unicode. */
+/** Throws `bad_request` unless the value is a text that is not empty, in well-formed Unicode. */
 export function checkText(at: Argument, value: unknown): void {
   const isText = typeof value === 'string' && value !== '' && value.isWellFormed()
   if (!isText) throw unfit(at, [{ path: [], message: 'must be a text that is not empty, in well-formed Unicode' }])
 }
 
-/** `planPorts()` of `statewright/plans` gives such ports. */
+/** Throws `bad_request` unless these are ports such as `planPorts()` of `statewright/plans` returns. */
 export function checkPorts(of: string, ports: unknown): asserts ports is Ports {
   checkMembers({ of, name: 'ports' }, ports, { sha256: 'function' })
   const rules = memberOf(ports, 'rules')
   checkMembers({ of, name: 'ports.rules' }, rules, { version: 'string', check: 'function', judge: 'function' })
 }
 
-/** A copy of everything that a plan is made of, each part within limits and refused by its name. */
+/** A copy of the input of a plan, each part within limits. A part that does not fit is refused by its name. */
 export function readInput(of: string, given: unknown, { sha256 }: Pick<Ports, 'sha256'>): CoordinationInput {
   const part = (name: string) => memberOf(given, name)
   const recovered = part('recovers')
@@ -68,14 +68,14 @@ export function readInput(of: string, given: unknown, { sha256 }: Pick<Ports, 's
   }
 }
 
-/** A copy of a part of the input. Whether it has its shape is for the Coordinator to say, on the record. */
+/** A plain JSON copy of a part of the input, within limits. The Coordinator checks its shape later, on the record. */
 export function plainJson(what: string, value: unknown): Json {
   const read = boundedJson(value, jsonLimits.plan)
   if ('problem' in read) throw faults.not_plain_json({ what, problem: read.problem })
   return read.value
 }
 
-/** A snapshot that was given and not read from a folder. Its id must be that of its content. */
+/** A copy of a snapshot from a caller. Throws `registry_refused` if its shape, or its id, does not fit its content. */
 export function readSnapshot(given: unknown, sha256: Ports['sha256']): RegistrySnapshot {
   const refused = (problems: readonly { path?: string | undefined; message: string }[]) =>
     faults.registry_refused({ registry: 'the given snapshot', problems: problems.slice(0, mostProblems) })
@@ -89,7 +89,7 @@ export function readSnapshot(given: unknown, sha256: Ports['sha256']): RegistryS
   throw refused([{ path: 'snapshot_id', message }])
 }
 
-/** Undefined where there is none, or where reading it throws. */
+/** A member of any value. Undefined: there is none, or reading it throws. */
 export function memberOf(value: unknown, name: string): unknown {
   try {
     return (value as Readonly<Record<string, unknown>> | null | undefined)?.[name]

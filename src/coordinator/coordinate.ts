@@ -42,7 +42,7 @@ export function coordinate(input: CoordinationInput, answers: readonly AnswerRou
   return coordinationOf(advance(arrive(begin(input, ports), answers, ports), ports), ports)
 }
 
-/** What can be seen of a coordination under way. */
+/** A coordination, under way or ended, as its caller sees it. */
 export function coordinationOf(progress: Progress, ports: Ports): Coordination {
   const { run_id, state, artifacts, audit, ledger } = progress
   return {
@@ -57,7 +57,7 @@ export function coordinationOf(progress: Progress, ports: Ports): Coordination {
   }
 }
 
-/** What a new coordination names to say that it takes the place of this one. Null while this one has not ended. */
+/** The `recovers` of a new coordination that replaces this one. Null while this one has not ended. */
 export function recoveryOf(
   { run_id, state, tape }: Pick<Coordination, 'run_id' | 'state' | 'tape'>,
   { sha256 }: Pick<Ports, 'sha256'>,
@@ -94,7 +94,7 @@ interface TimedEntry extends TapeEntry {
   readonly duration_ms: number
 }
 
-/** How long a state lasted that was entered and left at these instants. A clock that was set back makes no time negative. */
+/** How long a state lasted. Not negative, also when the clock was set back. */
 export function lasted(entered: number, left: number): number {
   return left > entered ? left - entered : 0
 }

@@ -41,7 +41,7 @@ const handlers: { readonly [S in WorkingState]: S extends 'AWAITING_ANSWERS' ? W
   FROZEN_OUTPUTS: frozenOutputs,
 }
 
-/** Takes an intent in. Whatever it is, it is checked only after it has been received. */
+/** A coordination in RECEIVED. The intent is checked later, so that an invalid one is on record as well. */
 export function begin(input: CoordinationInput, ports: Ports): Progress {
   const run_id = runIdOf(originsOf(input, ports), ports)
   const nothing = { guards_evaluated: [], outputs_produced: [], audit_log_ids: [] }
@@ -64,13 +64,13 @@ export function begin(input: CoordinationInput, ports: Ports): Progress {
   }
 }
 
-/** Whether there is nothing to do until an answer arrives, or ever. */
+/** Whether the coordination has ended, or waits for an answer that has not arrived. */
 export function isAtRest({ state, ledger }: Progress): boolean {
   if (isTerminal(coordinationMachine, state)) return true
   return state === 'AWAITING_ANSWERS' && ledger.read === ledger.arrived.length
 }
 
-/** Does the work of the state it is in and makes one move; the move is legal by the machine, or this is a bug. */
+/** Does the work of the current state and makes at most one move. Throws if the machine refuses the move: that is a bug. */
 export function step(progress: Progress, ports: Ports): Progress {
   if (isAtRest(progress)) return progress
   const outcome = handlers[progress.state as WorkingState](progress, ports)
@@ -90,7 +90,7 @@ export function advance(progress: Progress, ports: Ports): Progress {
   return at
 }
 
-/** Hands over what arrived from outside. Nothing is read before the coordination waits for it. */
+/** Adds answers to the ledger. They are read only while the coordination waits for them. */
 export function arrive(progress: Progress, rounds: readonly AnswerRound[], { sha256 }: Ports): Progress {
   for (const round of rounds) inputChecksum('answer pack', round, sha256)
   return { ...progress, ledger: { ...progress.ledger, arrived: [...progress.ledger.arrived, ...rounds] } }

@@ -115,14 +115,14 @@ function detectOwners(files: readonly SourceFile[]) {
 }
 
 function scriptsIn(text: string): Record<string, string> {
-  // A manifest that cannot be read has no scripts that a fact pack could name; that it is there is a fact of its own.
+  // A manifest that cannot be read has no scripts. That it exists is a fact of its own.
   const read = boundedJsonIn(text, jsonLimits.result)
   const scripts = 'value' in read && isRecord(read.value) && isRecord(read.value.scripts) ? read.value.scripts : {}
   const isText = (entry: [string, unknown]): entry is [string, string] => typeof entry[1] === 'string'
   return Object.fromEntries(Object.entries(scripts).filter(isText))
 }
 
-/** More tests than this add nothing to a plan; the scan says how many it saw by listing the first of them. */
+/** The limit of tests in a fact pack. More add nothing to a plan. */
 const mostTests = 200
 
 /** Turns the files of a project into facts. Same files, same pack: their order does not matter, and no time is in it. */

@@ -13,7 +13,7 @@ import {
   type RiskLevel,
 } from './schemas/scalars.ts'
 
-/** A planned command with its place in the plan settled. */
+/** A planned command with its place in the plan, its agent and its registry entry. */
 export interface PlannedStep {
   /** From 1, in the order of the intent. Node ids carry it. */
   readonly number: number
@@ -49,7 +49,7 @@ function stepsOf(intent: ExecutionIntent, index: RegistryIndex): readonly Planne
   })
 }
 
-/** Where the intent puts it; else the first selected phase in whose workflow it is at home; else the first one. */
+/** The phase that the intent names; else the first selected one that lists the command; else the first one. */
 function placeOf(planned: PlannedCommand, intent: ExecutionIntent, index: RegistryIndex) {
   const places = intent.selected_workflows.flatMap(({ workflow_id, version, phases }) => {
     const workflow = mustResolve(index, 'workflow', workflow_id, version)
@@ -66,7 +66,7 @@ function placeOf(planned: PlannedCommand, intent: ExecutionIntent, index: Regist
   return place
 }
 
-/** Whom the intent names; else the agent in the role that leads the phase; else the first one. */
+/** The agent that the intent names; else the one in the role that leads the phase; else the first one. */
 export function agentOf(planned: { agent_id?: string | undefined }, role: string | undefined, intent: ExecutionIntent) {
   const agents = intent.selected_agents
   const named = agents.find(({ agent_id }) => agent_id === planned.agent_id)
@@ -82,7 +82,7 @@ export function mustResolve<K extends ContentKind>(index: RegistryIndex, kind: K
   return found
 }
 
-/** What every state after CONTEXT_BUILT works from: inputs that have been checked, read once. */
+/** The checked inputs of every state after CONTEXT_BUILT, parsed once. */
 export interface Given {
   readonly intent: ExecutionIntent
   readonly policy: ExecutionPolicy
@@ -124,18 +124,18 @@ export function effectiveOf(intent: ExecutionIntent, policy: ExecutionPolicy | n
   }
 }
 
-/** A command is as risky as the registry says, and more so if the intent says more. */
+/** The higher of the risks that the registry and the intent give the command. */
 function commandRisk(command: PlannedCommand, index: RegistryIndex): RiskLevel {
   return highestRisk([command.risk_level, entryOf(command, index)?.risk_level ?? 'low'])
 }
 
-/** A command has every effect that the registry or the intent ascribes to it: an intent cannot talk one away. */
+/** Every effect that the registry or the intent gives the command: an intent can add effects and remove none. */
 export function commandEffects(command: PlannedCommand, index: RegistryIndex): Effect[] {
   const known = entryOf(command, index)?.effects
   return effect.options.filter((one) => command.effects.includes(one) || known?.includes(one))
 }
 
-/** What the registry calls irreversible, without a rollback. */
+/** Whether the registry calls the command irreversible and has no rollback for it. */
 export function isDestructive(command: PlannedCommand, index: RegistryIndex): boolean {
   const found = entryOf(command, index)
   return found?.irreversible === true && found.rollback === undefined

@@ -5,7 +5,7 @@ import type { FailureType } from './schemas/plan.ts'
 import type { AuditEntry, GuardReading, RuleEvaluation, TapeDecision } from './schemas/record.ts'
 import type { Problem } from './schemas/scalars.ts'
 
-/** What a state made and read, and the trigger it fires to be left. Whether it may is decided by the machine. */
+/** The result of a handler: artifacts, readings, and the trigger to leave the state. The machine decides on the move. */
 export interface Outcome {
   readonly trigger: CoordinationTrigger
   readonly guards: readonly GuardReading[]
@@ -17,7 +17,7 @@ export interface Outcome {
   readonly ledger?: AnswerLedger
 }
 
-/** Nothing moves: what arrived was refused, and that is noted. */
+/** The state stays: the answers were refused, and the audit log says so. */
 interface Stays {
   readonly stays: true
   readonly ledger: AnswerLedger
@@ -50,7 +50,7 @@ export function decided(decision_type: Decision['decision_type'], rationale: str
   return { decision_type, rationale, outcome }
 }
 
-/** Does the work of one state. It sees everything so far and changes nothing. */
+/** Does the work of one state. A pure function of the progress so far. */
 export type Handler = (progress: Progress, ports: Ports) => Outcome
 /** A handler that may also stay in its state. */
 export type WaitingHandler = (progress: Progress, ports: Ports) => Outcome | Stays
@@ -58,7 +58,7 @@ export type WaitingHandler = (progress: Progress, ports: Ports) => Outcome | Sta
 /** The states that do work. A terminal state has a closing instead. */
 export type WorkingState = Exclude<CoordinationState, 'DONE' | 'BLOCKED' | 'ABORTED'>
 
-/** What a broken guard means. Without `problems` the failure lists every broken guard; a cause with no problems does not apply. */
+/** The failure of a broken guard. Without `problems` it lists every broken guard. A cause whose `problems` is empty does not apply. */
 export type Cause<F> = readonly [
   cause: FailureCause,
   message: string,
@@ -111,7 +111,7 @@ export const failureCauses = {
 /** A cause of failure. */
 type FailureCause = keyof typeof failureCauses
 
-/** Why a handler does not go on. What it moves to is the business of the trigger it fires. */
+/** Why a coordination fails. The trigger decides where it goes. */
 export interface Failure {
   readonly cause: FailureCause
   readonly message: string

@@ -33,10 +33,10 @@ export interface CoordinationInput {
   readonly recovers?: Recovers
 }
 
-/** What may arrive while a coordination waits. Withdrawn: the plan is no longer wanted, so no answer will come. */
+/** What may arrive while a coordination waits. `withdrawn`: the plan is not wanted any more, so no answer will come. */
 export type AnswerRound = { readonly answer_pack: Json } | { readonly timed_out: true } | { readonly withdrawn: true }
 
-/** The outside world, as far as it is let in: both are deterministic. */
+/** What the Coordinator gets from outside. Both are deterministic. */
 export interface Ports {
   readonly sha256: Sha256
   readonly rules: RuleEngine
@@ -61,7 +61,7 @@ export interface Artifacts {
 /** The name of an artifact type. */
 export type ArtifactType = keyof Artifacts
 
-/** An answer in force. Its value: the choice, the text, or the canonical text of the data. */
+/** An answer that the ledger keeps. Its value: the choice, the text, or the canonical text of the data. */
 export type AcceptedAnswer = Readonly<Omit<ExecutionGraph['applied_answers'][number], 'changed'>>
 
 /** An answer that the rules refuse, and the step it concerns. */
@@ -74,7 +74,7 @@ export interface AnswerConflict {
   readonly reason: string
 }
 
-/** What was asked, answered, refused and sent back. */
+/** Questions and answers so far. */
 export interface AnswerLedger {
   /** Arrived, in order; the first `read` of them are dealt with. */
   readonly arrived: readonly AnswerRound[]
@@ -95,7 +95,7 @@ export interface Refused {
   readonly guards: readonly GuardReading[]
 }
 
-/** A coordination under way: plain JSON, so it can be put down and taken up again anywhere. */
+/** A coordination under way. It is plain JSON: another process can continue it. */
 export interface Progress {
   readonly run_id: string
   readonly input: CoordinationInput

@@ -14,7 +14,7 @@ import {
 } from './schemas/registry.ts'
 import { type ContentKind, type Problem, problemsOf, severity } from './schemas/scalars.ts'
 
-/** What entries say about each other must be true: parents exist, workflows name known commands and phases. */
+/** References between entries that do not resolve: parent versions, and commands and phases of workflows. */
 function linkProblems(admitted: readonly { name: string; entry: RegistryEntry }[]): Problem[] {
   const versions = new Set(admitted.map(({ entry }) => keyOf(entry)))
   const commands = new Set(admitted.flatMap(({ entry }) => (entry.kind === 'command' ? [entry.id] : [])))
@@ -36,7 +36,7 @@ function linkProblems(admitted: readonly { name: string; entry: RegistryEntry }[
   })
 }
 
-/** A file of the registry as it was read, and the name to blame it by. */
+/** A file of the registry as it was read, and its name for messages. */
 export interface RegistrySource {
   readonly name: string
   readonly content: Json
@@ -47,7 +47,7 @@ export type Admission =
   | { readonly admitted: true; readonly snapshot: RegistrySnapshot }
   | { readonly admitted: false; readonly problems: readonly Problem[] }
 
-/** Takes in all of a registry or nothing: a rule left out for a mistake might be the one that denies. */
+/** Admits a whole registry or refuses it with every problem: a rule left out by mistake might be the one that denies. */
 export function admitRegistry(sources: readonly RegistrySource[], ports: Ports): Admission {
   const problems: Problem[] = []
   const admitted: { name: string; entry: RegistryEntry }[] = []
@@ -196,7 +196,8 @@ export function resolve<K extends ContentKind>(index: RegistryIndex, wanted: Ref
   return lacks('version_drift', `${actual}; the intent was written against ${checksum}.`)
 }
 
-function isUsable(entry: RegistryEntry): boolean {
+/** Whether plans may use a version of content. */
+export function isUsable(entry: RegistryEntry): boolean {
   return entry.status === 'active' || entry.status === 'frozen'
 }
 

@@ -62,7 +62,7 @@ export function reviewPackOf(progress: Progress, graph: ExecutionGraph, { sha256
   }
 }
 
-/** Last done, first undone. Steps that only read need no undoing. */
+/** How to undo the plan, the last action first. Steps that only read are left out. */
 function rollbackGuide({ steps }: Given, actions: ExecutionGraph['nodes']): ReviewPack['rollback_guide'] {
   return actions
     .toReversed()
@@ -87,7 +87,7 @@ export function finalRedLines(progress: Progress, graph: ExecutionGraph): RedLin
   const asked = problem('full_auto_asked', 'was asked in full_auto')
   const bare = problem('action_without_evidence', 'has no evidence')
   return redLinesOf({
-    RL1: { problems: [input.intent, ...takenPacks(ledger)].flatMap((carried) => executionPayloads(carried)) },
+    RL1: { problems: [input.intent, ...acceptedPacks(ledger)].flatMap((carried) => executionPayloads(carried)) },
     RL2: { problems: mode === 'full_auto' ? ledger.asked.map(asked) : [] },
     RL3:
       assessed === undefined
@@ -97,12 +97,12 @@ export function finalRedLines(progress: Progress, graph: ExecutionGraph): RedLin
     RL5:
       artifacts.precheck_report === undefined
         ? { not_evaluated: 'The registry was never looked at.' }
-        : { problems: strangers(graph, artifacts.precheck_report.registry.confirmed, index) },
+        : { problems: unknownContent(graph, artifacts.precheck_report.registry.confirmed, index) },
   })
 }
 
-/** As they arrived; a pack that was refused is not part of the plan. */
-function takenPacks({ arrived, read, refused }: Progress['ledger']): readonly Json[] {
+/** The accepted answer packs, as they arrived. */
+function acceptedPacks({ arrived, read, refused }: Progress['ledger']): readonly Json[] {
   const isRefused = (i: number) => refused.some((one) => one.arrived === i)
   return arrived
     .slice(0, read)
@@ -110,7 +110,11 @@ function takenPacks({ arrived, read, refused }: Progress['ledger']): readonly Js
 }
 
 /** Commands, agents and roles of the graph that the precheck did not find in the registry. */
-function strangers(graph: ExecutionGraph, confirmed: readonly RegistryReference[], index: RegistryIndex): Problem[] {
+function unknownContent(
+  graph: ExecutionGraph,
+  confirmed: readonly RegistryReference[],
+  index: RegistryIndex,
+): Problem[] {
   const { nodes, swimlanes } = graph
   const known = new Set(confirmed.map(({ kind, id, version }) => `${kind} ${id} ${version}`))
   const commands = nodes
@@ -156,7 +160,7 @@ function complexityOf(graph: ExecutionGraph): number {
 type Basis = Measure['basis'][number]
 type Total = (amounts: readonly number[]) => number
 
-/** What the plan is expected to take, against what intent and policy allow. Each figure says where it comes from. */
+/** The estimated impact of the plan beside the limits of intent and policy. Each figure names its source. */
 function changeImpact(
   steps: readonly PlannedStep[],
   { budgets, scope }: ExecutionIntent,
@@ -211,7 +215,7 @@ function filesOf(step: PlannedStep, targets: number): Basis | null {
   return targets === 0 ? null : { step_id, amount: targets, source: 'the files that the intent targets' }
 }
 
-/** Each targeted file counts once, for the first step that needs it. What a step changes beyond them is its own. */
+/** Each targeted file counts once, for the first step that changes it. Files beyond the targets count for each step. */
 function countedOnce(files: readonly Basis[], targets: number): Basis[] {
   let uncounted = targets
   return files.map(({ step_id, amount, source }) => {

@@ -63,7 +63,7 @@ export const recordFaults = {
     meaning: 'The session is closed and its log takes only the kinds that the message names.',
     remedy: 'Begin a new session.',
     says: (d: { session_id: string; kind: string; accepted: readonly string[] }) =>
-      `The log of ${d.session_id} is sealed and refuses ${d.kind}; it accepts ${d.accepted.join(', ')}.`,
+      `The log of ${d.session_id} is sealed and refuses ${d.kind}; it accepts ${d.accepted.join(', ')}. Begin a new session.`,
   }),
   rune_malformed: unfit({
     meaning: 'A record does not fit the declared shape of its kind.',

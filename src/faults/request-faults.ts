@@ -62,7 +62,7 @@ export const requestFaults = {
     meaning: 'The token does not allow this operation.',
     remedy: 'Use a token with the scope that the message names.',
     says: (d: { operation: string; needs: string; has: string; token: string }) =>
-      `${d.operation} needs a token for ${d.needs}; ${d.token} is one for ${d.has}.`,
+      `${d.operation} needs a token with the scope ${d.needs}; ${d.token} has the scope ${d.has}. Use another token.`,
   }),
   host_refused: forbidden({
     meaning: 'The Host header names a host that the server does not answer for.',
@@ -92,20 +92,23 @@ export const requestFaults = {
     http: 413,
     meaning: 'The body is over the limit.',
     remedy: 'Send a smaller body.',
-    says: (d: { limit_bytes: number }) => `The body is larger than ${d.limit_bytes} bytes, which is the limit.`,
+    says: (d: { limit_bytes: number }) =>
+      `The body is larger than ${d.limit_bytes} bytes, which is the limit; send a smaller one.`,
   }),
   headers_too_large: wrong({
     http: 431,
     meaning: 'The headers are over the limit.',
     remedy: 'Send fewer or shorter headers.',
-    says: (d: { limit_bytes: number }) => `The headers are larger than ${d.limit_bytes} bytes, which is the limit.`,
+    says: (d: { limit_bytes: number }) =>
+      `The headers are larger than ${d.limit_bytes} bytes, which is the limit; send fewer or shorter ones.`,
   }),
   request_too_slow: wrong({
     http: 408,
     retry: 'later',
     meaning: 'The request did not arrive in time.',
     remedy: 'Send it again over a faster connection.',
-    says: (d: { limit_ms: number }) => `The request did not arrive within ${d.limit_ms} ms, which is the limit.`,
+    says: (d: { limit_ms: number }) =>
+      `The request did not arrive within ${d.limit_ms} ms, which is the limit; send it again over a faster connection.`,
   }),
   too_many_connections: unavailable({
     meaning: 'The server has as many connections as it allows.',

@@ -13,7 +13,7 @@ export const workFaults = {
     meaning: 'There is nothing with this id.',
     remedy: 'Check the id; list what exists.',
     says: (d: { what: string; id: string; known?: readonly string[] }) =>
-      `There is no ${d.what} ${d.id}${d.known === undefined ? '' : `; there is ${d.known.join(', ')}`}.`,
+      `There is no ${d.what} ${d.id}.${d.known === undefined ? '' : ` Known: ${d.known.join(', ') || 'none'}.`}`,
   }),
   id_ambiguous: conflict({
     meaning: 'The beginning of an id fits several subjects.',
@@ -40,7 +40,7 @@ export const workFaults = {
     says: (d: { server: string; problem: string }) => `The tool server ${d.server} cannot be used: ${d.problem}`,
   }),
   agent_unfit: unavailable({
-    meaning: 'The definition of the agent could not be set up.',
+    meaning: 'The agent could not be set up.',
     remedy: 'Fix the cause that the message names, then ask again.',
     says: (d: { agent: string; problem: string }) =>
       `The agent ${d.agent} could not be set up (${d.problem}). Fix that, then ask again.`,
@@ -91,13 +91,13 @@ export const workFaults = {
     meaning: 'Only a completed irreversible action can be allowed once more.',
     remedy: 'Call the tool again; it needs no permission.',
     says: (d: { execution_id: string; status: string; irreversible: boolean }) =>
-      `${d.execution_id} is ${d.status}${d.irreversible ? '' : ' and not irreversible'}; only a completed irreversible action needs permission to be done again.`,
+      `${d.execution_id} is ${d.status}${d.irreversible ? '' : ' and not irreversible'}; only a completed irreversible action needs permission to be done again. Call the tool again without it.`,
   }),
   budget_spent: conflict({
     meaning: 'The budget of tool calls is used up.',
     remedy: 'Raise the budget, or submit the rest as a new run.',
     says: (d: { subject_id: string; tool_calls: number }) =>
-      `${d.subject_id} has made the ${d.tool_calls} tool calls that its budget allows.`,
+      `${d.subject_id} has made the ${d.tool_calls} tool calls that its budget allows. Raise the budget, or submit the rest as a new run.`,
   }),
   input_missing: unfit({
     meaning: 'The request needs an input and has none.',

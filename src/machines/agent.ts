@@ -1,4 +1,4 @@
-import { defineGuarded, finding, type StateOf } from '../kernel/machine.ts'
+import { defineGuarded, finding } from '../kernel/machine.ts'
 
 const agentGuards = {
   force: ({ is_forced }: { is_forced: boolean }) =>
@@ -50,6 +50,3 @@ export const agentMachine = defineGuarded(agentGuards, {
     { from: 'failed',       to: 'running_turn', because: 'An agent that could not be set up takes no turns.' },
   ],
 })
-
-/** A state of an agent. */
-export type AgentState = StateOf<typeof agentMachine>

@@ -167,7 +167,7 @@ export function statusOf(history: ContractHistory): ContractStatus {
   return (lastMove(history)?.to as ContractStatus | undefined) ?? contractMachine.initial
 }
 
-/** Who decided last how a contract goes on, as far as these runes of it say. */
+/** The last decider in these runes of a contract. Undefined: they name none. */
 export function deciderIn(runes: readonly Draft[]): Decider | undefined {
   for (const rune of runes.toReversed())
     if (rune.kind === 'contract.moved' && rune.payload.decided_by !== undefined) return rune.payload.decided_by

@@ -62,7 +62,7 @@ const sentences: Sentences = {
     `The condition ${quoted(condition)} ${holds === null ? 'could not be decided' : holds ? 'holds' : 'does not hold'}: ${quoted(reason)}`,
 }
 
-/** What a rune means to a person, in one sentence that is not escaped. Undefined: only the full record needs it. */
+/** A rune as one English sentence, not escaped. Undefined: a summary leaves it out. */
 export function describeRune(rune: Rune): string | undefined {
   if (rune.redacted) return undefined
   return (sentences[rune.kind] as ((of: Rune) => string | undefined) | undefined)?.(rune)
@@ -130,7 +130,7 @@ export function shorten(text: string, limit: number): string {
 
 const verbs: Readonly<Record<string, string>> = { approval: 'approve', settlement: 'settle' }
 
-/** What a question is answered with: the verb is the name of a command and of an operation, the id names the question. */
+/** The command that answers a question, such as `approve int_1`. */
 export function answeredBy(interaction_kind: string, interaction_id: string): string {
   return `${verbs[interaction_kind] ?? 'answer'} ${interaction_id}`
 }

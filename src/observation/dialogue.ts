@@ -12,7 +12,7 @@ export interface Dialogue {
   readonly open: Map<string, OpenCall>
   /** The calls of the last answer, filled by the runes that follow it. */
   calls: ModelCall[]
-  /** What the next input is accompanied by. */
+  /** A text that is added to the next input (`run.briefed`). */
   brief: string | null
 }
 
@@ -26,7 +26,7 @@ interface OpenCall {
   position: number | null
 }
 
-const unheard: OpenCall = { tool: null, contract: null, result: null, reason: null, position: null }
+const emptyCall: OpenCall = { tool: null, contract: null, result: null, reason: null, position: null }
 
 /** A dialogue before its first message. */
 export function newDialogue(): Dialogue {
@@ -56,7 +56,7 @@ export function foldDialogue(dialogue: Dialogue, rune: Draft) {
     case 'turn.error':
       return answer(dialogue, rune.payload.partial_output ?? '', true)
   }
-  if (rune.call_id !== undefined) tellCall(dialogue, rune.call_id, rune)
+  if (rune.call_id !== undefined) foldCall(dialogue, rune.call_id, rune)
 }
 
 function asked(dialogue: Dialogue, input: Json): void {
@@ -80,18 +80,18 @@ function answer({ messages }: Dialogue, text: string, partial?: true): void {
   messages.push({ role: 'assistant', text, calls: [], ...(partial && { partial }) })
 }
 
-function tellCall(dialogue: Dialogue, call_id: string, rune: Draft): void {
+function foldCall(dialogue: Dialogue, call_id: string, rune: Draft): void {
   const call = dialogue.open.get(call_id)
   switch (rune.kind) {
     case 'tool.call': {
       const { tool_name, arguments: args } = rune.payload
-      dialogue.open.set(call_id, { ...unheard, tool: rune })
+      dialogue.open.set(call_id, { ...emptyCall, tool: rune })
       dialogue.calls.push({ call_id, name: tool_name, arguments: args })
       return
     }
     case 'contract.opened':
       if (call === undefined) dialogue.calls.push({ call_id, ...askedFor(rune) })
-      dialogue.open.set(call_id, Object.assign(call ?? { ...unheard }, { contract: [rune] }))
+      dialogue.open.set(call_id, Object.assign(call ?? { ...emptyCall }, { contract: [rune] }))
       return
     case 'contract.moved':
       call?.contract?.push(rune)

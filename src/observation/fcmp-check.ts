@@ -5,7 +5,7 @@ import { changes, type FcmpEvent, readFcmpEvent } from '../wire/fcmp.ts'
 
 type Change = FcmpEvent<'conversation.state.changed'>
 
-/** What is known about the run from elsewhere. */
+/** What the caller knows about the run. */
 export interface Expected {
   readonly run_id?: string
   readonly status?: RunStatus
@@ -87,7 +87,7 @@ type Found = readonly [where: string, problem: string]
 function createWalk(of: string | undefined) {
   const open = new Set<string>()
   const closed = new Set<string>()
-  /** What was asked since the run moved; undefined for a question without id. */
+  /** Questions asked since the run moved; undefined is one without id. */
   const put = new Set<string | undefined>()
   let run_id = of
   let engine: string | undefined
@@ -95,7 +95,7 @@ function createWalk(of: string | undefined) {
   let at: RunStatus | undefined = runMachine.initial
   let attempt: number | undefined = 0
   /** It waits for something that is not public. */
-  let isSecretive = false
+  let waitsForHidden = false
   /** A question was closed in a way that only the end of the run explains. */
   let mustEnd = false
   /** An event before could not be read; a question may have been opened or closed in it. */
@@ -125,7 +125,7 @@ function createWalk(of: string | undefined) {
   function* asked(event: FcmpEvent<'user.input.required'>, next: Next): Generator<Found> {
     const { interaction_id } = event.data
     const isFirst = interaction_id !== undefined && !open.has(interaction_id)
-    if (interaction_id === undefined) isSecretive = true
+    if (interaction_id === undefined) waitsForHidden = true
     else if (closed.has(interaction_id))
       yield ['/data/interaction_id', `${interaction_id} is closed, and is asked again.`]
     else open.add(interaction_id)
@@ -175,7 +175,7 @@ function createWalk(of: string | undefined) {
     if (isWait(event)) yield* waits(pending, read, i)
     else {
       if (pending !== undefined) yield ['/data/pending_interaction_id', `${to} waits for nothing.`]
-      isSecretive = false
+      waitsForHidden = false
     }
     if (isTerminal(runMachine, to))
       for (const id of open) yield ['', `The run ends, and ${id} was opened and never closed.`]
@@ -190,7 +190,7 @@ function createWalk(of: string | undefined) {
     if (last === 'unknown') return
     const isResolution = trigger === 'interaction.reply.accepted' || trigger === 'interaction.auto_decide.timeout'
     const needed = trigger === 'turn.succeeded' ? 'assistant.message.final' : isResolution ? trigger : undefined
-    if (needed === undefined || last?.type === needed || (isResolution && isSecretive)) return
+    if (needed === undefined || last?.type === needed || (isResolution && waitsForHidden)) return
     yield ['/data/trigger', `No ${needed} comes right before it.`]
   }
 

@@ -163,7 +163,7 @@ export function createFcmp(run_id: string) {
         }
         case 'run.misaligned': {
           const { expected, found } = rune.payload
-          const message = 'Another number of contracts waits than the checkpoint expects.'
+          const message = 'The number of waiting contracts is not the expected one.'
           const detail = `Expected: ${list(expected)}. Found: ${list(found)}.`
           return [event(rune, 'diagnostic.warning', { code: 'resume_misaligned', message, detail })]
         }
@@ -187,7 +187,7 @@ function ifGiven<K extends string>(name: K, text: string | undefined) {
 
 function ending({ payload }: Rune<'run.moved'>, status: RunStatus, trigger: RunTrigger) {
   if (status === 'succeeded' || status === 'canceled') return { status }
-  const category = trigger.startsWith('restart.') ? ('recovery' as const) : ('run' as const)
+  const category = trigger === 'restart.reconcile_failed' ? ('recovery' as const) : ('run' as const)
   const code = orElse(payload.error_code ?? '', 'RUN_FAILED')
   return { status: 'failed' as const, error: { category, code, ...ifGiven('message', payload.message) } }
 }

@@ -1,4 +1,5 @@
 import type { Json } from '../kernel/json.ts'
+import { isTerminal } from '../kernel/machine.ts'
 import { type ContractStatus, contractMachine } from '../machines/contract.ts'
 import type { InteractionState } from '../machines/interaction.ts'
 import { type ToolState, toolMachine } from '../machines/tool.ts'
@@ -29,8 +30,8 @@ export function foldCall(state: SessionState, rune: Rune) {
       call.reason = rune.to === 'waiting' ? (rune.payload.reason ?? null) : null
       call.decided_by = rune.payload.decided_by ?? call.decided_by
       if (rune.to === 'running') call.started_at = rune.at
-      // Nothing waits for it any more: it was settled after its turn was over.
-      if (!state.turns.has(call.turn_id) && contractMachine.states[call.contract].terminal) forgetCall(state, call)
+      // It was settled after its turn was over, so nothing waits for it.
+      if (!state.turns.has(call.turn_id) && isTerminal(contractMachine, call.contract)) forgetCall(state, call)
       return
     }
     case 'interaction.opened': {
@@ -58,7 +59,7 @@ export function foldCall(state: SessionState, rune: Rune) {
   }
 }
 
-/** A call, and all that was ever asked about it. */
+/** Drops a call, its contract and its questions from the fold. */
 export function forgetCall(state: SessionState, { call_id, execution_id }: CallView) {
   state.calls.delete(call_id)
   state.subjects.delete(call_id)

@@ -6,7 +6,7 @@ import type { Rune } from '../runes/rune.ts'
 import type { Finding, GoalView, PlannedTask, TaskView } from './goal-state.ts'
 import type { SessionState } from './session-state.ts'
 
-/** Goals and their tasks: what is planned, who works on it, what it waits for. */
+/** Folds goals and their tasks. */
 export function foldGoal(state: SessionState, rune: Rune) {
   if (rune.kind === 'plan.goal_received') received(state, rune)
   else if (state.goals.size === 0) return
@@ -56,7 +56,7 @@ function foldTaskRune(task: TaskView, rune: Rune) {
     }
     case 'task.condition_decided': {
       const { condition: _, ...decided } = rune.payload
-      // Two processes may both record it; the first one stands.
+      // Two processes may both record it; the first one counts.
       if (task.condition !== null) task.condition.decided ??= decided
       return
     }
@@ -122,7 +122,7 @@ function updated(goal: GoalView, { payload }: Rune<'plan.updated'>) {
   const changes = payload.changes as PlanChange
   if (changes.change === 'draft_failed') {
     const { plan_id } = payload
-    // Two processes may both find out; it is one draft.
+    // Two processes may both record it; it is one draft.
     if (goal.drafts.some((draft) => draft.plan_id === plan_id)) return
     goal.drafts.push({ plan_id, outcome: 'failed', failure: changes.failure, after_critiques: goal.critiques.length })
     goal.given = null

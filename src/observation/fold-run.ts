@@ -6,7 +6,7 @@ import { forgetCall } from './fold-call.ts'
 import { positionOf } from './graph-state.ts'
 import type { AgentView, BudgetSpent, RunView, SessionState, TurnView, Used } from './session-state.ts'
 
-/** Runs and turns: who works on what, what was asked of whom. */
+/** Folds runs and turns. */
 export function foldRun(state: SessionState, rune: Rune) {
   const run = rune.run_id === undefined ? undefined : state.runs.get(rune.run_id)
   switch (rune.kind) {
@@ -98,7 +98,7 @@ function moved(state: SessionState, run: RunView, { at, to, trigger, payload, ac
   if (payload.error_code !== undefined) run.error_code = payload.error_code
   if (payload.budget_of !== undefined) run.budget_of = payload.budget_of
   if (payload.budget_spent !== undefined) run.budget_spent = payload.budget_spent
-  // Of the last move: why it was put back says nothing about how it ended.
+  // Only the message of the last move counts.
   run.message = payload.message ?? null
   // A holder that lets go in good order puts nothing at risk; only a lost one counts.
   if (trigger === 'restart.requeued' && actor === 'recovery' && !onlyWaits(state, run))
@@ -156,7 +156,7 @@ function ended(state: SessionState, rune: Rune, run: RunView | undefined) {
   if (run?.turn_id === turn.turn_id) run.turn_id = null
 }
 
-/** What is over is dropped; an unknown outcome stays until it is settled. */
+/** Drops the calls of a turn. A call with an unknown outcome stays until it is settled. */
 function forgetCalls(state: SessionState, turn: TurnView) {
   for (const call_id of turn.call_ids) {
     const call = state.calls.get(call_id)
@@ -172,7 +172,7 @@ function progressed(state: SessionState, run: RunView) {
   state.turn_errors_in_a_row = 0
 }
 
-/** What has been used before anything began. */
+/** The spending of something that has not begun. */
 export function nothingUsed(): Used {
   return { tokens: 0, tool_calls: 0, wall_time_ms: 0 }
 }
@@ -227,7 +227,7 @@ export function parentRun(state: SessionState, { parent_call_id }: RunView): Run
   return parent_call_id === null ? undefined : state.runs.get(state.calls.get(parent_call_id)?.run_id ?? '')
 }
 
-/** Whose budget is used up, and by what: the one sentence for agents, runs, sessions and goals. */
+/** The sentence for a used-up budget of an agent, a run, a session or a goal. */
 export function saySpent(whose: string, { limit, used, allowed, needed = 0 }: BudgetSpent): string {
   const what = {
     tokens: `${used} of ${allowed} tokens`,

@@ -97,7 +97,7 @@ function remember(state: SessionState, rune: Rune<'memory.committed'>) {
   if (facts !== undefined && facts.length > keptFacts) facts.shift()
 }
 
-/** The same rule as the log's own: one version more for each own move, and for each carried one that changes the state. */
+/** Versions as in the read model `subjects`: one more for each own move, and for each carried one that changes the state. */
 function moveSubjects(state: SessionState, rune: Rune) {
   const { machine, subject_id, to } = rune
   if (machine !== undefined && subject_id !== undefined && to !== undefined) enter(state, machine, subject_id, to)

@@ -30,7 +30,7 @@ export type PlannedTask = {
   readonly needs: readonly string[]
   /** It is done only if this holds: `rule:` and an expression, or words. Null: whenever its turn comes. */
   readonly condition: string | null
-  /** It is done only if that task fails, and then stands for it. */
+  /** It is done only if that task fails, and then replaces it. */
   readonly instead_of: string | null
   readonly command_id: string | null
   /** All that its run may use. */
@@ -67,7 +67,7 @@ type Reported = CritiqueReport['findings'][number]
 type DraftView = {
   readonly plan_id: string
   readonly outcome: 'judged' | 'failed'
-  /** What the planner of the next draft has to know. */
+  /** Why the draft failed, for the planner of the next one. */
   readonly failure: Json
   /** How many critiques were recorded before it. */
   readonly after_critiques: number
@@ -78,7 +78,7 @@ export interface GoalView {
   readonly goal_id: string
   readonly goal_description: string
   readonly config: Readonly<Record<string, Json>>
-  /** The agent that everyone who works for the goal works for: what they spend, it spends. */
+  /** The goal's own agent, the parent of all that work for it. Their spending counts as its own. */
   readonly agent_id: string
   readonly received_at: number
   state: GoalState
@@ -91,7 +91,7 @@ export interface GoalView {
   plan: { readonly plan_id: string; readonly tasks: readonly PlannedTask[]; interaction_id: string | null } | null
   readonly tasks: TaskView[]
   readonly critiques: { readonly plan_id: string; readonly findings: readonly Finding[] }[]
-  /** What it waits for, where that is the goal's own business and not a task's. */
+  /** What the goal itself waits for, not one of its tasks. */
   reason: string | null
   /** Why it was stopped, as `goalStops` names it. Null while it is not, and where the record does not say. */
   cause: GoalStop | null
@@ -108,7 +108,7 @@ export function hasPlace(limits: GoalView['config'], busy: readonly (string | nu
   return busy.length < allowed(limits.max_parallel) && alike < allowed(own[owner])
 }
 
-/** Whether an agent works for a goal: as its head, or for that. */
+/** Whether an agent works for a goal: it is the goal's own agent, or a child of that agent. */
 export function worksFor(
   { agents }: Agents,
   { agent_id: head }: Pick<GoalView, 'agent_id'>,

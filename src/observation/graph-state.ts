@@ -1,3 +1,4 @@
+import { isTerminal } from '../kernel/machine.ts'
 import { type ContractStatus, contractMachine } from '../machines/contract.ts'
 import { type RunStatus, runMachine } from '../machines/run.ts'
 import type { Draft, Rune } from '../runes/rune.ts'
@@ -89,7 +90,7 @@ export function createGraph(agent_id?: string) {
 
   function moved(run_id: string, status: RunStatus) {
     open.delete(run_id)
-    if (runMachine.states[status].terminal) ended = status
+    if (isTerminal(runMachine, status)) ended = status
     else open.set(run_id, status)
   }
 

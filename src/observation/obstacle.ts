@@ -22,7 +22,7 @@ export function obstacleTo(state: SessionState, run: RunView): Obstacle | null {
   return first === undefined || first === run ? null : byRun(first)
 }
 
-/** What keeps everything in a session from going on until a person brings it back: it is paused or suspended. */
+/** The pause or suspension that stops all work of a session until a person resumes it. Null: there is none. */
 export function obstacleInSession(state: SessionState): Obstacle | null {
   const obstacle = bySession(state, state.subjects.get(state.session_id)?.state ?? 'unknown')
   return obstacle.needs_person ? obstacle : null

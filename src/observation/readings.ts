@@ -5,7 +5,7 @@ import { carriedEdges, concernNames, type Rune, type StoredRecord, toRune } from
 import { foldSession, newSessionState } from './fold-session.ts'
 import { recordedFacts, type Situation } from './guard-facts.ts'
 
-/** Where a rune says what it is about. An agent is not in it: it may have a part in everything. */
+/** Header fields that name what a rune is about. `agent_id` is left out: one agent may take part in everything. */
 const subjectNames = ['subject_id', ...concernNames.filter((name) => name !== 'agent_id')] as const
 
 /**
@@ -14,7 +14,7 @@ const subjectNames = ['subject_id', ...concernNames.filter((name) => name !== 'a
  */
 export function readGuardsAgain(session_id: string): (record: StoredRecord) => string | undefined {
   const state = newSessionState(session_id)
-  /** What the erased records are about. Guards may have read what was erased, so those of the same subjects are left out. */
+  /** Ids in erased records. Guards may have read the erased content, so guards about the same ids are left out. */
   const erased = new Set<string>()
 
   function problemOf(rune: Rune): string | undefined {

@@ -1,3 +1,4 @@
+import { isTerminal } from '../kernel/machine.ts'
 import type { ContractStatus, ContractTrigger } from '../machines/contract.ts'
 import { type RunStatus, runMachine } from '../machines/run.ts'
 import { actorCategory, type Draft, type Rune } from '../runes/rune.ts'
@@ -63,14 +64,14 @@ function status(rune: Rune): SessionEvent {
 /** Every run is done once, whatever became of it; one that failed says first why. */
 function ending({ to, run_id = '', payload }: Rune<'run.moved'>): readonly SessionEvent[] {
   const status = to as RunStatus
-  if (!runMachine.states[status].terminal) return []
+  if (!isTerminal(runMachine, status)) return []
   const { result = null, error_code = null, message = null } = payload
   const done: SessionEvent = { type: 'done', payload: { run_id, status, result, error_code, message } }
   if (status !== 'failed') return [done]
   return [{ type: 'error', payload: { code: error_code, message, retryable: false, is_final: true, run_id } }, done]
 }
 
-/** What is asked, with the parts of the request as fields of its own: that is where forms have them. */
+/** A question. The members of its request become fields of the event, where forms expect them. */
 function question({ payload, interaction_id = '', session_id, call_id, execution_id }: Rune<'interaction.opened'>) {
   const { interaction_kind, prompt, request, deadline, on_silence, digest } = payload
   const about = { session_id, call_id, execution_id, interaction_kind, deadline, on_silence, digest }

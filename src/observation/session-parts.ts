@@ -1,5 +1,5 @@
 import { isTerminal } from '../kernel/machine.ts'
-import { type AgentState, agentMachine } from '../machines/agent.ts'
+import { agentMachine } from '../machines/agent.ts'
 import { runMachine } from '../machines/run.ts'
 import type { Message } from '../wire/dialogue.ts'
 import { newSessionState } from './fold-session.ts'
@@ -87,7 +87,7 @@ export function fromParts(session_id: string, parts: ReadonlyMap<string, string>
   }
   for (const [id, subject] of head.subjects) state.subjects.set(id, subject)
   for (const [id, agent] of state.agents)
-    if (!agentMachine.states[state.subjects.get(id)?.state as AgentState]?.terminal) state.openAgents.set(id, agent)
+    if (!isTerminal(agentMachine, state.subjects.get(id)?.state)) state.openAgents.set(id, agent)
   const runs = [...head.runs]
   for (const name of head.run_parts) {
     const part = parts.get(name)

@@ -13,7 +13,7 @@ import type { AllowedTool, GoalView } from './goal-state.ts'
 /** The limits of a session, an agent or a run. */
 export type Budget = NonNullable<Payload<'run.submitted'>['budget']>
 
-/** What is going on in one session: the fold of its runes that decisions are made from. */
+/** A folded session. Decisions are made from it. */
 export interface SessionState {
   readonly session_id: string
   /** The last rune that was folded in. */
@@ -35,7 +35,7 @@ export interface SessionState {
   config: Readonly<Record<string, Json>>
   root_agent_id: string
   turn_errors_in_a_row: number
-  /** A budget is raised to bring the session back; errors are reset after someone has looked. Null: not suspended. */
+  /** A larger budget lifts a suspension by `budget`; a reset lifts one by `errors`. Null: not suspended. */
   suspension: { readonly by: 'budget' | 'errors'; readonly reason: string } | null
   used: Used
 }
@@ -55,7 +55,7 @@ export interface AgentView {
   readonly agent: string
   readonly role: string
   readonly parent_id: string | null
-  /** The call through which another agent handed it its one task; it leaves when that is over. */
+  /** The call by which another agent delegated its one task to it; the agent is terminated when the task is over. */
   parent_call_id: string | null
   readonly budget: Budget | null
   readonly used: Used
@@ -85,7 +85,7 @@ export interface RunView {
   /** All the tools that it may use, where a judged plan binds it; null where none does. */
   readonly allowed_tools: readonly AllowedTool[] | null
   readonly submitted_event_id: number
-  /** As it was submitted. All that it says, and all that becomes of it, is for the same eyes. */
+  /** As it was submitted. All runes of the run have the same visibility. */
   readonly visibility: Visibility
   status: RunStatus
   /** When it last moved. */
@@ -93,7 +93,7 @@ export interface RunView {
   attempt: number
   epoch: number
   turn_id: string | null
-  /** It has had a turn: what it was asked stands in the dialogue. */
+  /** It has had a turn, so its input is in the dialogue. */
   has_begun: boolean
   /** Requests that the holder has not obeyed yet. */
   cancel: 'cancel' | 'interrupt' | null
@@ -105,10 +105,10 @@ export interface RunView {
   tries: number
   result: Json | null
   error_code: string | null
-  /** Whose budget it failed over, if it did. */
+  /** The subject whose used-up budget ended it. Null: none did. */
   budget_of: string | null
   budget_spent: BudgetSpent | null
-  /** What its last move says of itself: why it failed, was canceled or put back. */
+  /** The message of its last move: why it failed, was canceled or put back. */
   message: string | null
 }
 
@@ -136,7 +136,7 @@ export interface CallView {
   readonly definition_sha256: string | null
   /** Its result, once it is completed, is the result of the run. */
   ends_turn: boolean
-  /** What it was called with is erased: it must neither begin nor be repeated. */
+  /** Its arguments are erased: it must neither begin nor be repeated. */
   is_erased: boolean
   execution_id: string | null
   tool: ToolState | null

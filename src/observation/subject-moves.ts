@@ -78,7 +78,7 @@ export function outermostFirst<T extends { readonly machine: string }>(subjects:
   return [...subjects].sort((a, b) => depths.indexOf(a.machine) - depths.indexOf(b.machine))
 }
 
-/** Whether a subject is on the spine: not ended, and no engine at rest between turns. The session always is. */
+/** Whether a subject is on the spine: it has not ended, and it is no turn machine at rest. The session always is. */
 export function isOnSpine({ machine, state }: { readonly machine: string; readonly state: string }): boolean {
   if (machine === 'session') return true
   const { terminal, stable } = declaredState(machine, state) ?? {}

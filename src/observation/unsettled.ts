@@ -25,7 +25,7 @@ export interface Left {
   readonly unsettled: readonly Unsettled[]
 }
 
-/** `watched` is what a person watches with `--work`; without it, the run. Null: no process left anything. */
+/** The sentence names `watched` as the argument of `--work`; without it, the run. Null: no process left anything. */
 export function abandonedBy({ run_ids, unsettled }: Left, watched?: string): Abandoned | null {
   const [run_id] = unsettled.map((call) => call.run_id).concat(...run_ids)
   if (run_id === undefined) return null
@@ -35,8 +35,8 @@ export function abandonedBy({ run_ids, unsettled }: Left, watched?: string): Aba
 /** What became of a run whose process is gone, and what to do. */
 export function sayLeft(watched: string, unsettled: number): string {
   const unknown = `the outcome of ${unsettled === 1 ? 'a call' : `${unsettled} calls`} is unknown`
-  const stands = unsettled === 0 ? 'nothing carries it out' : unknown
-  return `Its process is gone, and ${stands}. Start a worker or a server, or watch ${watched} with --work.`
+  const problem = unsettled === 0 ? 'nothing carries it out' : unknown
+  return `Its process is gone, and ${problem}. Start a worker or a server, or watch ${watched} with --work.`
 }
 
 /** The evidence of a question, and what the tool reported since. A report may be recorded right before the question too. */

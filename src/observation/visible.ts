@@ -1,7 +1,7 @@
 import type { Json } from '../kernel/json.ts'
 import type { Rune } from '../runes/rune.ts'
 
-/** Stands where a text is not for readers. */
+/** Replaces a text that readers may not see. */
 export const notPublic = '(not public)'
 
 /** Fields that stay in a rune that is not public: ids, counts, times and states, never content. */
@@ -19,7 +19,7 @@ const contents: ReadonlySet<string> = new Set(['result', 'output', 'input', 'arg
 
 type Veiled = Pick<Rune, 'visibility' | 'kind' | 'payload'>
 
-/** A rune as readers may know it, for every view. Of an internal rune the move stays; of a secret one, nothing. */
+/** A rune as readers may see it, in every view: an internal one without content. Undefined: a secret one. */
 export function visible<R extends Veiled>(rune: R): R | undefined {
   if (rune.visibility === 'public') return rune
   if (rune.visibility === 'secret') return undefined
@@ -29,7 +29,7 @@ export function visible<R extends Veiled>(rune: R): R | undefined {
   return { ...rune, payload } as R
 }
 
-/** What is one of a few words in one kind, and content in others. */
+/** Fields that are an enumeration in this kind, and content in others. */
 const keptIn: ReadonlySet<string> = new Set(['contract.moved reason', 'run.requested request'])
 
 function isKept(kind: string, name: string): boolean {

@@ -107,7 +107,7 @@ export const fcmpEvent = z.discriminatedUnion(
     }),
     event(
       'diagnostic.warning',
-      'A turn broke, or a reply found other contracts waiting than its checkpoint expects. It changes no state.',
+      'A turn broke, or a reply found another number of waiting contracts than expected. It changes no state.',
       { code: text, message: text.optional(), detail: text.optional() },
     ),
   ],

@@ -92,5 +92,5 @@ export const repliedShape = z.object({
   is_aligned: z.boolean(),
 })
 
-/** The contracts that the client's checkpoint expects to be waiting; another number is a warning (OB-09). */
+/** The contracts that the client expects to be waiting; another number is a warning (OB-09). */
 export const expectedWaiting = z.array(id).max(1_000).optional()

@@ -15,7 +15,7 @@ const matched = (verdict: MatchedRule['verdict'], severity: MatchedRule['severit
   reason: 'Because.',
 })
 
-describe('From what fired to a verdict', () => {
+describe('Verdicts', () => {
   test('every combination of verdicts, severities and risks gives what the table says', () => {
     const one = fc.record({ verdict: fc.constantFrom(...verdicts), severity: fc.constantFrom(...severity.options) })
     fc.assert(

@@ -38,7 +38,7 @@ describe('AWAITING_ANSWERS and RULES_EVALUATED', () => {
   scenario('CO-16', 'An answer that the rules do not let stand sends the plan back to them', () => {
     // GIVEN an answer against the rules, and one that is fine
     const once = playing([wrong])
-    // THEN the plan went back to the rules and asks again: only what is not settled, and it says why
+    // THEN the plan went back to the rules and asks again: only the refused question, with the reason
     expect(once.state).toBe('AWAITING_ANSWERS')
     expect(once.waits_for).toMatchObject({ round: 2 })
     expect(once.waits_for?.questions.map(({ key }) => key)).toEqual(['target'])

@@ -50,7 +50,7 @@ const nodes = (type: string, change: object) => ({
 })
 const governed = (more: { ask?: Question[]; stuck?: Question[]; overflow?: Question[] }) => ({
   ask: [],
-  settled: [],
+  inForce: [],
   stuck: [],
   overflow: [],
   ...more,
@@ -65,7 +65,7 @@ const frozen = {
   sha256: ports.sha256,
 }
 const asked = { pack, governed: { overflow: [] }, given }
-const answered = { problems: [], unsettled: [], withdrawn: false, conflicts: [], all: [], returns: 0 }
+const answered = { problems: [], unanswered: [], withdrawn: false, conflicts: [], all: [], returns: 0 }
 const conflict = {
   round: 1,
   question_id: question.question_id,
@@ -263,7 +263,7 @@ const cases: { readonly [G in CoordinationGuard]: { holds: Finding; fails: reado
   critical_questions_answered: {
     holds: answerGuard.critical_questions_answered({ ...answered, problems: wrong }),
     fails: [
-      answerGuard.critical_questions_answered({ ...answered, unsettled: [question] }),
+      answerGuard.critical_questions_answered({ ...answered, unanswered: [question] }),
       answerGuard.critical_questions_answered({
         ...answered,
         problems: [{ code: 'critical_question_unanswered', message: 'x' }],

@@ -309,7 +309,7 @@ describe('AWAITING_ANSWERS', () => {
     // THEN the one that cannot fall back is refused
     expect(read).toMatchObject({ taken: false, problems: [{ code: 'question_without_fallback' }] })
     const isLeftAfter = (returns: number) => {
-      const facts = { problems: [], unsettled: [], withdrawn: false, conflicts: [], all: [], returns }
+      const facts = { problems: [], unanswered: [], withdrawn: false, conflicts: [], all: [], returns }
       return readGuards(answerGuards, facts).find(({ guard_name }) => guard_name === 'conflict_rounds_left')?.passed
     }
     expect([isLeftAfter(2), isLeftAfter(3)]).toEqual([true, false])

@@ -105,7 +105,7 @@ describe('red lines before freezing', () => {
   })
 })
 
-describe('nothing is reported that was not computed', () => {
+describe('red lines and budgets that cannot be evaluated', () => {
   test('F-09 precheck: an intent that cannot be read leaves RL2 to RL5 not_evaluated, in report and audit log', () => {
     const { artifacts, audit } = plan({ intent: { title: 'x' } as Json })
     expect(artifacts.precheck_report?.red_lines.map(({ verdict }) => verdict)).toEqual([

@@ -43,7 +43,7 @@ describe('Admission', () => {
       ).not.toBe(snapshot_id)
   })
 
-  test('status is no part of the checksum, so that content can be frozen and deprecated as it is', () => {
+  test('the checksum of an entry does not cover its status', () => {
     const sum = (status: string, more: object = {}) => {
       const admission = admit(agent('agent_x', { status, ...more }))
       return admission.admitted ? admission.snapshot.entries[0]?.checksum : JSON.stringify(admission.problems)
@@ -121,7 +121,7 @@ describe('Admission', () => {
     expect(problems[0]).toContain('file_0.yaml.effects[0]')
   })
 
-  test('what entries say about each other must be true', () => {
+  test('a reference to a missing parent version, command or phase is refused', () => {
     expect(problemsOf(workflow('wf_x', [{ phase: 'setup', commands: ['cmd_gone'] }]))).toEqual([
       expect.stringContaining('lists cmd_gone'),
     ])

@@ -44,7 +44,7 @@ describe('Schemas', () => {
     ])
   })
 
-  test('what goes in and what comes out has its shape', () => {
+  test('every input and every artifact of a plan fits its schema', () => {
     const intent = intentOf((i) => ({ ...i, open_questions: [openQuestion('which_way')] }))
     const done = plan({ intent }, [answering(plan({ intent }).waits_for, { which_way: 'go' })])
     const given = {

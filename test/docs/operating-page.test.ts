@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { defaultSettings } from '../../src/app/defaults.ts'
 import { commands } from '../../src/cli/commands/all.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { usualLimits } from '../../src/server/limits.ts'
@@ -21,6 +22,12 @@ test('operating page: the operating guide has the limits that hold', () => {
       rows.filter((row) => row.startsWith(`| ${name} | ${value} |`)),
       name,
     ).toHaveLength(1)
+})
+
+test('operating page: the table of limits has every setting of a worker with its default', () => {
+  const { worker: _, lateWorkerMs: __, ...settings } = defaultSettings
+  for (const [name, value] of Object.entries(settings))
+    expect(guide, name).toMatch(new RegExp(`^\\| \`${name}\` \\| ${value}\\b`, 'm'))
 })
 
 test.each([

@@ -8,7 +8,7 @@ import { evaluate } from '../support/page-example.ts'
 const page = readFileSync(new URL('../../docs/tools.md', import.meta.url), 'utf8')
 const examples = [...page.matchAll(/```ts\n(.*?)```/gs)].map(([, code = '']) => code)
 
-test.each(examples)('the example works as it stands: %#', async (code) => {
+test.each(examples)('tools page: the example works as it stands: %#', async (code) => {
   const config = await evaluate(code)
   // No server is fetched and started for this; what is said of it is read all the same.
   const { mcp, ...rest } = config

@@ -51,7 +51,7 @@ describe('a batch that is a sequence of rows passes', () => {
   })
 })
 
-describe('check batch: moves that do not belong together are refused', () => {
+describe('checkBatch: moves that do not belong together are refused', () => {
   test.each<[string, BatchMove[], RegExp]>([
     [
       'a tool without its contract',

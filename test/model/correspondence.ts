@@ -1,9 +1,9 @@
-import type { AgentState } from '../../src/machines/agent.ts'
 import type { ContractStatus } from '../../src/machines/contract.ts'
 import type { RunStatus } from '../../src/machines/run.ts'
 import type { ToolState } from '../../src/machines/tool.ts'
 import type { TurnState } from '../../src/machines/turn.ts'
 import type { WaitingReason } from '../../src/runes/kinds.ts'
+import type { AgentState } from './world.ts'
 
 /**
  * What the couplings of `src/machines` imply; the exploration of this folder proves it for every reachable state.

@@ -1,4 +1,5 @@
-import type { AgentState } from '../../src/machines/agent.ts'
+import type { StateOf } from '../../src/kernel/machine.ts'
+import type { agentMachine } from '../../src/machines/agent.ts'
 import type { ContractStatus } from '../../src/machines/contract.ts'
 import type { InteractionState } from '../../src/machines/interaction.ts'
 import type { RunStatus } from '../../src/machines/run.ts'
@@ -37,6 +38,8 @@ export interface Call {
   /** How often the world saw it begin. */
   began: number
 }
+
+export type AgentState = StateOf<typeof agentMachine>
 
 export interface World {
   session: SessionState

@@ -121,7 +121,7 @@ describe('consequence view', () => {
     })
   })
 
-  test('a failure was not suspended and says why', () => {
+  test('a failure that never waited has its error and is not suspended', () => {
     const { story, refund, history } = refundStory()
     story.append({ row: 'started', call: refund })
     story.append({ row: 'failed', call: refund })

@@ -45,7 +45,7 @@ describe('dialogue', () => {
     ])
   })
 
-  test('a turn that goes on with what is there adds no user message, and an empty partial answer none either', () => {
+  test('a turn without input adds no user message, and an empty partial answer adds none', () => {
     const story = createStory()
     story.begin()
     story.submit()
@@ -54,7 +54,7 @@ describe('dialogue', () => {
     expect(messages(story)).toEqual([{ role: 'user', content: 'hello' }])
   })
 
-  test('what was said before an error or a steer is kept, and marked as partial', () => {
+  test('text before an error or a steer is kept and marked as partial', () => {
     const story = createStory()
     story.begin()
     story.submit()
@@ -125,7 +125,7 @@ describe('dialogue', () => {
     })
   })
 
-  test('an unknown outcome is told when the run ends over it, and corrected where it stands once someone knows', () => {
+  test('an unknown outcome gets a message when its run ends, which the settled outcome replaces', () => {
     const { story, calls } = talk(refund, { name: 'mail.draft' })
     story.append({ row: 'started', call: calls[0] }, { row: 'started', call: calls[1] as Call })
     story.append({ row: 'succeeded', call: calls[1] as Call })
@@ -148,7 +148,7 @@ describe('dialogue', () => {
     expect(toolMessages(story)).toEqual([])
   })
 
-  test('another agent has another dialogue', () => {
+  test('each agent has a dialogue of its own', () => {
     const { story } = talk(refund)
     expect(dialogueOf(story.runes, 'agt_2')).toEqual([])
   })
@@ -180,7 +180,7 @@ describe('dialogue', () => {
     expect([...labels].toSorted()).toEqual(['CANCELLED', 'FAILED', 'REJECTED', 'SUCCESS', 'UNKNOWN'])
   })
 
-  test('telling a rune looks at no more of the dialogue after 1,000 steps than after the first', () => {
+  test('folding a rune reads no more of the dialogue after 1,000 steps than after the first', () => {
     const story = createStory()
     story.begin()
     story.submit()

@@ -97,7 +97,7 @@ describe('FCMP stream', () => {
     ])
   })
 
-  test('a success says its last word first; a failure says why; each ends once, with the true from', () => {
+  test('a success has its final message first, a failure has its reason, and each ends once', () => {
     const story = createStory()
     story.begin()
     story.submit()
@@ -133,7 +133,7 @@ describe('FCMP stream', () => {
     expect(stream(story)).toMatchObject([{ seq: 1, data: { from: 'queued', to: 'canceled' }, meta: { attempt: 1 } }])
   })
 
-  test('trouble that the run survives is a warning', () => {
+  test('a turn error that the run survives is a diagnostic.warning', () => {
     const { story } = waiting()
     story.say('run.misaligned', { expected: ['exe_1'], found: [] })
     expect(stream(story).at(-1)).toMatchObject({
@@ -142,7 +142,7 @@ describe('FCMP stream', () => {
     })
   })
 
-  test('after the end there is nothing more to say, whatever is recorded', () => {
+  test('no event follows the end of the run, whatever is recorded', () => {
     const story = createStory()
     story.begin()
     story.submit()
@@ -164,7 +164,7 @@ describe('FCMP stream', () => {
     expect(checkFcmp(stream(story), expected(story))).toEqual([])
   })
 
-  test('of a run that is not public the moves are told, without content and without its questions', () => {
+  test('a run that is not public has its moves, without content and without its questions', () => {
     const { story, refund } = waiting()
     story.append({ row: 'answered', call: refund }, { row: 'replied' })
     const hidden = ({ runes }: Story) => runes.map((rune) => ({ ...rune, visibility: 'internal' as const }))

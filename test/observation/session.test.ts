@@ -53,7 +53,7 @@ test('session: the trace holds every opening and every move of contracts, with w
 })
 
 describe('graph state', () => {
-  test('suspended: what is over or waits is completed, the waiting one is expected', () => {
+  test('of a suspended run, ended and waiting contracts are completed, and the waiting one is expected', () => {
     const { story } = halfDone()
     const graph = graphState(story.runes)
     expect(graph).toMatchObject({ session_id: 'ses_1', event_id: story.runes.length, status: 'suspended' })
@@ -65,7 +65,7 @@ describe('graph state', () => {
     expect(graph.execution_trace).toEqual(executionTrace(story.runes))
   })
 
-  test('at an earlier rune it is what it was then', () => {
+  test('with atEventId it is the state after that event', () => {
     const { story } = halfDone()
     const opened = story.runes.findLast((rune) => rune.kind === 'contract.opened')?.event_id as number
     const graph = graphState(story.runes, { atEventId: opened })
@@ -74,7 +74,7 @@ describe('graph state', () => {
     expect(graphState(story.runes, { atEventId: 0 })).toMatchObject({ event_id: 0, status: 'idle', dialogue: [] })
   })
 
-  test('another agent has no part in it', () => {
+  test('it leaves out the contracts of other agents', () => {
     const { story } = halfDone()
     expect(graphState(story.runes, { agentId: 'agt_1' })).toEqual(graphState(story.runes))
     expect(graphState(story.runes, { agentId: 'agt_2' })).toMatchObject({
@@ -181,8 +181,8 @@ describe('timeline', () => {
   })
 })
 
-describe('state at', () => {
-  test('a rune of the turn moves its agent along, and what ends a turn lets it rest', () => {
+describe('subject moves', () => {
+  test('a rune of a turn carries its agent, and the end of a turn takes the agent to idle', () => {
     const story = createStory()
     story.begin()
     story.submit()

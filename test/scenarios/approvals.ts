@@ -51,7 +51,7 @@ export function approvalPlays(store: Store) {
     [1, 0],
   ])
     play(
-      `two approvals, the ${order[0] === 0 ? 'first' : 'second'} answered first`,
+      `approval: two open approvals, the ${order[0] === 0 ? 'first' : 'second'} answered first`,
       on(store, twoApprovals, async ({ run, inbox, reply, status, snapshots, of }, { first, second }) => {
         // GIVEN two questions, opened together
         const { sessionId, runId } = await run()
@@ -87,7 +87,7 @@ export function approvalPlays(store: Store) {
     )
 
   play(
-    'an answer that comes while the run is running again is used without a further move of the run',
+    'approval: an answer to a run that runs again is used without a move of the run',
     on(
       store,
       () => {
@@ -119,7 +119,7 @@ export function approvalPlays(store: Store) {
   )
 
   play(
-    'an answer that comes at the very moment at which the run is about to wait for it again',
+    'approval: an answer that races with the run parking again is not lost',
     on(
       store,
       () => ({ ...createGate(), ...twoApprovals() }),
@@ -145,7 +145,7 @@ export function approvalPlays(store: Store) {
 
   for (let steps = 0; steps < 12; steps++)
     play(
-      `an answer that comes ${steps} steps before the waiting of the run is let into the record`,
+      `approval: an answer recorded ${steps} steps before the run parks is not lost`,
       on(
         store,
         () => ({ ...createGate(), ...twoApprovals() }),
@@ -170,7 +170,7 @@ export function approvalPlays(store: Store) {
     )
 
   play(
-    'a deadline that passes at the very moment at which the run is about to wait again',
+    'approval: a deadline that races with the run parking again is applied',
     on(
       store,
       () => ({ ...createGate(), ...twoApprovals(), settings: { replyTimeoutMs: 1_000 } }),
@@ -196,7 +196,7 @@ export function approvalPlays(store: Store) {
 
   for (const winner of ['the reply', 'the deadline'] as const)
     play(
-      `a reply and a deadline at the same instant: ${winner} is first, and the other is told`,
+      `approval: of a reply and a deadline at the same instant ${winner} wins, and the other is refused`,
       on(
         store,
         () => ({
@@ -269,7 +269,7 @@ export function approvalPlays(store: Store) {
   )
 
   play(
-    'an approval covers the policy under which it was asked for',
+    'approval: it covers the policy under which it was asked for',
     on(store, oneApproval, async ({ world, run, question, reply, snapshots }, { asks }) => {
       const { sessionId } = await run()
       const { interaction_id } = await question()
@@ -283,7 +283,7 @@ export function approvalPlays(store: Store) {
   )
 
   play(
-    'an approval of something else than what would run is refused, and the question stays open',
+    'approval: another digest than that of the call is refused, and the question stays open',
     on(store, oneApproval, async ({ world, run, question, reply, of, status }, { asks }) => {
       const { sessionId, runId } = await run()
       const { interaction_id } = await question()
@@ -324,7 +324,7 @@ export function approvalPlays(store: Store) {
   )
 
   play(
-    'what was approved beforehand runs without anybody being asked, and that is on record',
+    'approval: a pre-approved tool runs without a question, and the record says so',
     on(
       store,
       () => ({ ...oneApproval(), policy: { preApproved: ['payments.refund'] } }),

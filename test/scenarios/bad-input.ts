@@ -17,7 +17,7 @@ export function badInputPlays(store: Store) {
       async ({ world, run, submit }) => {
         await expect(submit({ agent: 'suport' })).rejects.toMatchObject({
           code: 'not_found',
-          message: 'There is no agent suport; there is support.',
+          message: 'There is no agent suport. Known: support.',
         })
         await expect(submit({ sessionId: 'ses_none' })).rejects.toMatchObject({ code: 'not_found' })
         await expect(world.sw.runs.get('run_none')).rejects.toMatchObject({ code: 'not_found' })
@@ -54,7 +54,7 @@ export function badInputPlays(store: Store) {
   }
   for (const [name, { written, says }] of Object.entries(badCalls))
     play(
-      `a model that writes ${name} is told, and nothing runs`,
+      `bad calls: a model that writes ${name} is told, and no tool runs`,
       on(
         store,
         () => {
@@ -76,7 +76,7 @@ export function badInputPlays(store: Store) {
     )
 
   play(
-    'a bad call beside a good one does not hold it up',
+    'bad calls: a good call beside a bad one runs',
     on(
       store,
       () => {
@@ -96,7 +96,7 @@ export function badInputPlays(store: Store) {
   )
 
   play(
-    'what a model writes is recorded as it was read, and text that is no text does not break the record',
+    'bad calls: arguments are recorded as they were read, and ill-formed Unicode does not break the record',
     on(
       store,
       () => {
@@ -126,7 +126,7 @@ export function badInputPlays(store: Store) {
   )
 
   play(
-    'the same call three times in a row ends the run, also when its defaults were left out',
+    'bad calls: the same call three times in a row ends the run, also with its defaults left out',
     on(
       store,
       () => {
@@ -169,7 +169,7 @@ export function badInputPlays(store: Store) {
   }
   for (const [name, { script, replies, fits }] of Object.entries(unfit))
     play(
-      `a reply that does not fit the ${name} is refused, and the question stays open`,
+      `replies: a reply that does not fit the ${name} is refused, and the question stays open`,
       on(
         store,
         () => ({ tools: [refundTool({ approval: 'always' })], script }),
@@ -189,7 +189,7 @@ export function badInputPlays(store: Store) {
     )
 
   play(
-    'a reply to something that is closed is refused, and says who was first',
+    'replies: a reply to a closed question is refused and names the winner',
     on(
       store,
       () => ({
@@ -225,7 +225,7 @@ export function badInputPlays(store: Store) {
   )
 
   play(
-    'the same reply with the same key, sent again, is accepted again and does nothing more',
+    'replies: the same reply with the same idempotency key takes effect once',
     on(
       store,
       () => ({

@@ -34,7 +34,7 @@ const data = Object.fromEntries(entries.map(([type, { fits }]) => [type, fits as
 /** Steps that are handed to a person: forms, confirmations, displays. */
 export function formPlays(store: Store) {
   play(
-    'a form with a field of every type, answered',
+    'forms: a form with a field of every type is answered',
     on(
       store,
       () => ({ script: [ask(required), say('Thanks.')] }),
@@ -71,7 +71,7 @@ export function formPlays(store: Store) {
   )
 
   play(
-    'a form that the person edits is answered, and an unknown field is refused',
+    'forms: edited data is accepted, and an unknown field is refused',
     on(
       store,
       () => ({ script: [ask(defaulted), say('Thanks.')] }),
@@ -93,7 +93,7 @@ export function formPlays(store: Store) {
   )
 
   play(
-    'a form that the person refuses is rejected, whatever its fields say',
+    'forms: a refusal rejects the step, whatever its fields say',
     on(
       store,
       () => ({ script: [ask(required), say('A pity.')] }),
@@ -115,7 +115,7 @@ export function formPlays(store: Store) {
   )
 
   play(
-    'in an auto run a form comes to its defaults, or is declined if they are not complete',
+    'forms: an auto run takes the defaults, or declines if they are not complete',
     on(
       store,
       () => ({
@@ -147,7 +147,7 @@ export function formPlays(store: Store) {
   )
 
   play(
-    'a form whose deadline passes comes to its defaults, or lapses if they are not complete',
+    'forms: after the deadline the defaults are taken, or the step lapses if they are not complete',
     on(
       store,
       () => ({
@@ -188,7 +188,7 @@ export function formPlays(store: Store) {
   )
 
   play(
-    'a strict run waits for its form however long that takes',
+    'forms: a strict run waits without a deadline',
     on(
       store,
       () => ({ settings: { replyTimeoutMs: 1_000 }, script: [ask(defaulted), say('Done.')] }),
@@ -206,7 +206,7 @@ export function formPlays(store: Store) {
   )
 
   play(
-    'a confirmation and a display are answered, too',
+    'forms: a confirmation and a display are answered',
     on(
       store,
       () => ({
@@ -229,7 +229,7 @@ export function formPlays(store: Store) {
   )
 
   play(
-    'a form without a possible answer is refused before a person sees it',
+    'forms: a form that has no possible answer is refused before a person sees it',
     on(
       store,
       () => ({

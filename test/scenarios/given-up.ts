@@ -13,7 +13,7 @@ const isReportOfFailure = (rune: Rune) =>
 /** Actions that were given up: because they took too long, or because only a probe can tell what became of them. */
 export function givenUpPlays(store: Store) {
   play(
-    'an irreversible action that takes longer than its timeout is unknown, not failed',
+    'timeout: an irreversible action that exceeds its timeout has an unknown outcome',
     on(store, paying(pay, say('Paid.')), async (stage, { bank }) => {
       const { world, submit, snapshots, of, question, reply, status } = stage
       // GIVEN an irreversible action under way
@@ -66,7 +66,7 @@ export function givenUpPlays(store: Store) {
   )
 
   play(
-    'in an auto run an irreversible action that takes too long ends the run, and the question stays',
+    'timeout: an irreversible action that exceeds its timeout ends an auto run, and its question stays open',
     on(store, paying(pay), async ({ world, submit, snapshots, question }, { bank }) => {
       const run = await submit({ mode: 'auto' })
       await bank.hasBegun()
@@ -80,7 +80,7 @@ export function givenUpPlays(store: Store) {
   )
 
   play(
-    'in an auto run, what is still under way beside an unknown outcome is waited for',
+    'timeout: an auto run waits for effects under way beside an unknown outcome',
     on(
       store,
       () => {
@@ -190,7 +190,7 @@ export function givenUpPlays(store: Store) {
       )
 
   play(
-    'a probe that finds nothing is asked once more when no worker can begin the action any more',
+    'probe: `did_not` is asked for again once no worker can begin the action',
     on(
       store,
       () => {
@@ -216,7 +216,7 @@ export function givenUpPlays(store: Store) {
   )
 
   play(
-    'a probe that never answers cannot tell',
+    'probe: one that never answers counts as cannot_tell',
     on(
       store,
       paying(pay, say('Done.'), { irreversible: true, probe: () => new Promise<never>(() => {}) }),

@@ -330,7 +330,7 @@ export function goalPlays(store: Store) {
 
   goalStopPlays(goalPlay, ended)
 
-  test('every edge of the goal machine was taken through the public interface', () => {
+  test('goals: every edge of the goal machine is taken through the public interface', () => {
     expect(goalEdges.filter((edge) => !taken.has(edge))).toEqual([])
     expect([...taken].filter((edge) => !goalEdges.includes(edge))).toEqual([])
   })

@@ -268,7 +268,7 @@ export function irreversiblePlays(store: Store) {
   )
 
   play(
-    'a key function decides what is one action, and one that fails runs nothing',
+    'idempotency key: the key function says which calls are one action, and a call whose key function throws is not run',
     on(
       store,
       () => {

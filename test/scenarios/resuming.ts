@@ -343,7 +343,7 @@ export function resumingPlays(store: Store) {
   )
 
   play(
-    'an approval is resumed through its contract as well, and a settlement',
+    'resume: an approval and a settlement are answered through their contract',
     on(
       store,
       () => {

@@ -64,7 +64,7 @@ export function roundPlays(store: Store) {
   )
 
   play(
-    'an answer that comes while the append before an effect is on its way is used beside that effect, not after it',
+    'rounds: an answer that arrives during the append before an effect is used beside that effect',
     on(
       store,
       () => {
@@ -92,7 +92,7 @@ export function roundPlays(store: Store) {
   )
 
   play(
-    'an output over the limit is cut for the model, and the whole of it can be had',
+    'outputs: an output over the limit is cut for the model and kept whole',
     on(
       store,
       () => {

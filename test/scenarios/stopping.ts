@@ -129,7 +129,7 @@ export function stoppingPlays(store: Store) {
   for (const [name, situation] of Object.entries(situations)) {
     for (const how of ['cancel', 'interrupt'] as const)
       play(
-        `${how} a run that is ${name}`,
+        `${how}: a run that is ${name} stops, and its agent takes the next run`,
         on(store, everything, async (stage, props) => {
           const { world, status, snapshots, submit, inbox, runes } = stage
           // GIVEN a run in that state
@@ -171,7 +171,7 @@ export function stoppingPlays(store: Store) {
       )
 
     play(
-      `steer a run that is ${name}`,
+      `steer: a run that is ${name} gets the input in a turn of its own`,
       on(store, everything, async (stage, props) => {
         const { status, runes } = stage
         // GIVEN a run in that state
@@ -201,7 +201,7 @@ export function stoppingPlays(store: Store) {
   }
   for (const [status, { script, stop }] of Object.entries(over))
     play(
-      `cancel, interrupt and steer a run that has ${status}`,
+      `cancel, interrupt, steer: a run that has ${status} does not accept them`,
       on(
         store,
         () => ({ script, tools: [heldTool({ name: 'held' })], settings: { cancelGraceMs: 0 } }),
@@ -228,7 +228,7 @@ export function stoppingPlays(store: Store) {
     )
 
   play(
-    'a cancel that comes at the very moment at which the run is about to wait for a person',
+    'cancel: one that races with the run parking is obeyed',
     on(
       store,
       () => ({ ...createGate(), ...everything() }),
@@ -253,7 +253,7 @@ export function stoppingPlays(store: Store) {
   )
 
   play(
-    'a cancel that comes together with an answer: one of them is first, and the run ends once',
+    'cancel: of a cancel and an answer at once, either may win, and the run ends once',
     on(store, everything, async (stage, props) => {
       const { world, question, of, snapshots, status } = stage
       const run = await waiting(stage, props)
@@ -274,7 +274,7 @@ export function stoppingPlays(store: Store) {
   )
 
   play(
-    'an irreversible action that was begun and cancelled is unknown, and its question outlives the run',
+    'cancel: an irreversible action under way has an unknown outcome, and its question outlives the run',
     on(
       store,
       () => {
@@ -303,7 +303,7 @@ export function stoppingPlays(store: Store) {
   )
 
   play(
-    'an irreversible action that comes to its end within the grace of a cancel has happened, and no person is asked',
+    'cancel: an irreversible action that ends within the cancel grace has happened, and no person is asked',
     on(
       store,
       () => {

@@ -148,7 +148,7 @@ export function turnPlays(store: Store) {
   )
 
   play(
-    'what the model thought is on record to its last word, however it ends; the text is where it belongs',
+    'turns: reasoning and text are recorded to the last delta, however the turn ends',
     on(
       store,
       () => {
@@ -331,7 +331,7 @@ export function turnPlays(store: Store) {
   )
 
   play(
-    'a turn takes no more rounds than its agent may',
+    'turns: a turn has at most the rounds that its agent allows',
     on(
       store,
       () => {
@@ -348,7 +348,7 @@ export function turnPlays(store: Store) {
   )
 
   play(
-    'what was done is recalled in the next turns, also after a restart, and what people said is part of it',
+    'memory: later turns see earlier actions and who decided them, also after a restart',
     on(
       store,
       () => {

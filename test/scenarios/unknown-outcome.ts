@@ -9,7 +9,7 @@ import type { Store } from './stores.ts'
 /** It is unknown whether an action happened, because its worker is gone. */
 export function unknownOutcomePlays(store: Store) {
   play(
-    'a lost worker leaves a question, and "it happened" is the result',
+    'settlement: a lost worker leaves a question, and "it happened" completes the call',
     on(store, paying(pay, say('Bob is paid.')), async (stage, { bank, requests }) => {
       // GIVEN a worker that was lost while an irreversible action was under way
       const { sessionId, runId } = await loseWorker(stage, bank)
@@ -40,7 +40,7 @@ export function unknownOutcomePlays(store: Store) {
   )
 
   play(
-    'the lost worker that comes back late can record nothing, and does nothing more',
+    'fencing: a lost worker that comes back late records nothing and starts nothing',
     on(
       store,
       () => ({ ...createGate(), ...paying(pay, say('Done.'))() }),
@@ -59,7 +59,7 @@ export function unknownOutcomePlays(store: Store) {
   )
 
   play(
-    'the lost worker that learns that another one has its run lets go of it',
+    'fencing: a worker that learns that another one holds its run lets go of it',
     on(store, paying(pay, say('Done.')), async (stage, { bank }) => {
       // GIVEN a worker that was thought lost, and whose run is over by now
       const run = await loseWorker(stage, bank)
@@ -76,7 +76,7 @@ export function unknownOutcomePlays(store: Store) {
   )
 
   play(
-    '"it did not happen" is a failure, after which it may be tried again',
+    'settlement: "it did not happen" fails the call and frees its key',
     on(store, paying(pay, pay, say('Paid.')), async (stage, { bank }) => {
       // GIVEN a question about what a lost worker did
       const { sessionId, runId } = await loseWorker(stage, bank)
@@ -95,7 +95,7 @@ export function unknownOutcomePlays(store: Store) {
   )
 
   play(
-    '"leave it" ends the run, keeps the key, and puts the question again',
+    'settlement: "leave it" ends the run, keeps the key and opens the question again',
     on(store, paying(pay, pay, say('It is not clear.')), async (stage, { bank }) => {
       const { snapshots, question, reply, of, run, world } = stage
       const { sessionId, runId } = await loseWorker(stage, bank)
@@ -153,7 +153,7 @@ export function unknownOutcomePlays(store: Store) {
   )
 
   play(
-    'what was settled after the run is what the model learns in the next one',
+    'settlement: the model learns in the next run what was settled after the last one',
     on(store, paying(pay, say('Fine.')), async (stage, { bank, requests }) => {
       // GIVEN a failed auto run whose unknown outcome was settled afterwards
       const { sessionId } = await loseWorker(stage, bank, { mode: 'auto' })
@@ -168,7 +168,7 @@ export function unknownOutcomePlays(store: Store) {
   )
 
   play(
-    'the settlement outlives the session, too',
+    'settlement: it can be given after the session is closed',
     on(store, paying(pay), async (stage, { bank }) => {
       const { world, snapshots, question, reply } = stage
       const { sessionId } = await loseWorker(stage, bank)
@@ -184,7 +184,7 @@ export function unknownOutcomePlays(store: Store) {
   )
 
   play(
-    'cancelling while a person is asked keeps the question, and the key',
+    'settlement: a cancel keeps the open question and the key',
     on(store, paying(pay), async (stage, { bank }) => {
       const { sessionId, runId } = await loseWorker(stage, bank)
       // WHEN the run is cancelled over the open question
@@ -199,7 +199,7 @@ export function unknownOutcomePlays(store: Store) {
   )
 
   play(
-    'where a stopped worker may wake late, "it did not happen" has to wait for that',
+    'settlement: "it did not happen" is refused while a stopped worker may still wake',
     on(store, paying(pay, say('Not paid.')), async (stage, { bank }) => {
       const { world, question, reply, snapshots } = stage
       const started = world.hand.clock.now()
@@ -224,7 +224,7 @@ export function unknownOutcomePlays(store: Store) {
     ['idempotent', { idempotent: true, irreversible: true }],
   ] as const)
     play(
-      `what is ${name} is done again after its worker is lost, and no person is asked`,
+      `tool retry: a call that is ${name} is repeated after its worker is lost, and no person is asked`,
       on(store, paying(pay, say('Done.'), definition), async (stage, { bank }) => {
         const { world, submit, snapshots, status, of } = stage
         const { sessionId, runId } = await submit()

@@ -51,9 +51,9 @@ scenario('CO-14', 'The coordination machine has the 21 edges of the diagram, exa
   equalsItsDiagram('coordination'),
 )
 
-test.each(['contract', 'run'] as const)('%s has the edges of its specification, exactly', equalsItsDiagram)
+test.each(['contract', 'run'] as const)('machines: %s has exactly the edges of its specification', equalsItsDiagram)
 
-test('the machines that no specification draws say so', () => {
+test('machines: those that no specification draws say so', () => {
   const ours = machines.filter((machine) => !(machine.name in drawn))
   expect(ours.map((machine: Machine) => [machine.name, machine.extension !== undefined])).toEqual([
     ['interaction', true],

@@ -29,7 +29,7 @@ test.each(table as readonly Row[])('$machine, $row: $kind', ({ machine: name, ro
   expect(new Set(written)).toEqual(new Set([kind]))
 })
 
-test('every kind that our moves write is in a table, or is one of those that no table names', () => {
+test('rune kinds: every kind that a move writes is in a table of the specification, or is listed as an extension', () => {
   const named = new Set(table.map((row) => row.kind))
   const tabled = machines.filter((machine) => table.some((row) => row.machine === machine.name))
   const kinds = tabled.flatMap((machine: Machine) => [machine.opens, ...machine.transitions.map((t) => t.rune)])
@@ -38,7 +38,7 @@ test('every kind that our moves write is in a table, or is one of those that no 
   )
 })
 
-test('a carried kind is exactly that of the table, and the end of a turn has three of them', () => {
+test('rune kinds: a carried kind is the one of the table, and the end of a turn has three', () => {
   const ends = machineOf('agent').transitions.filter((t) => t.from === 'running_turn' && t.to === 'idle')
   expect(ends.map((t) => [t.on, t.rune])).toEqual([
     ['turn_completed', 'turn.completed'],

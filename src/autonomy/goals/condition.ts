@@ -7,10 +7,8 @@ import type { Decided, PlannedTask, TaskView } from '../../observation/goal-stat
 import type { Actor } from '../../runes/rune.ts'
 import { subject } from '../../runtime/batch.ts'
 import { readWritten } from './draft.ts'
-import { aboutGoal, approvalOf, dismiss, type GoalContext, openCritic } from './goal-context.ts'
+import { aboutGoal, approvalOf, criticAttempts, dismiss, type GoalContext, openCritic } from './goal-context.ts'
 import { conditionInput, type Inputs, inputsOf, linesOf, type Outcome, type Outcomes, textOf } from './prompts.ts'
-
-const attempts = 2
 
 /** Decides a condition by its rule, or asks a person, in `auto` the critic. An undecided condition does not hold. */
 export function decideCondition(context: GoalContext, tasks: readonly TaskView[], task: TaskView, outcomeOf: Outcomes) {
@@ -74,7 +72,7 @@ function askCritic(context: GoalContext, task: TaskView, inputs: Inputs, problem
   const undecided = (reason: string) =>
     record(context, task, 'policy', { holds: null, decided_by: 'policy', decider: 'goal', reason })
   let last = problem ?? ''
-  for (let attempt = 1; attempt <= attempts; attempt++) {
+  for (let attempt = 1; attempt <= criticAttempts; attempt++) {
     const run = state.runs.get(ids.conditionRun(task_id, attempt))
     if (run === undefined) {
       if (config.critic === null) return undecided(`${last} The goal is in the mode auto and has no critic.`.trim())
@@ -98,7 +96,7 @@ function askCritic(context: GoalContext, task: TaskView, inputs: Inputs, problem
       return record(context, task, 'reasoning', { ...verdict.read, decided_by: 'critic', decider: run.run_id })
     last = verdict.problem
   }
-  undecided(`The critic gave no decision in ${attempts} attempts: ${last}`)
+  undecided(`The critic gave no decision in ${criticAttempts} attempts: ${last}`)
 }
 
 /** What a rule can see: the work tasks before its own. All of them are over, so its answer never changes. */

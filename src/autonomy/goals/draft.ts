@@ -138,7 +138,7 @@ function writtenJson(text: string): { readonly value: Json } | { readonly proble
     try {
       return boundedJson(JSON.parse(part), jsonLimits.arguments)
     } catch {
-      // The next part may be it.
+      // Try the next part.
     }
   return { problem: 'It is not JSON.' }
 }
@@ -167,7 +167,7 @@ type Bounds = Pick<ExecutionIntent, 'interaction' | 'budgets'>
 
 const widest = { max_files: 500, max_commits: 50, max_tokens: 2_000_000, max_cost_usd: 10_000 }
 
-/** What a goal leaves to its next plan. What it has spent already is gone. */
+/** How the next plan of a goal may ask, and what is left of the goal's budgets for it. */
 export function boundsOf({ mode, question_budget, budget }: GoalConfig, used: Spent): Bounds {
   const left = (most: number, limit: number | undefined, spent: number | undefined) =>
     limit === undefined ? most : Math.min(most, Math.max(0, limit - (spent ?? 0)))
@@ -186,10 +186,10 @@ export function boundsOf({ mode, question_budget, budget }: GoalConfig, used: Sp
 
 type Spent = { readonly tokens?: number; readonly cost_usd?: number }
 
-/** Where a whole intent goes beyond its goal. It is read as it is taken in: sealed, so it is refused and not changed. */
+/** Fields in which a whole intent exceeds its goal. A sealed intent cannot be changed, so it is refused. */
 export function beyondGoal(taken_in: Json, { interaction, budgets }: Bounds): string[] {
   const read = executionIntent.safeParse(taken_in)
-  // What is not an intent at all is the Coordinator's to refuse.
+  // The Coordinator refuses a value that is no intent.
   if (!read.success) return []
   const { interaction: asks, budgets: spends } = read.data
   const most = (name: keyof Bounds['budgets']) =>
@@ -294,7 +294,7 @@ export function intentOf(draft: PlanDraft, about: Drafting, sha256: Sha256): Jso
   return { ...intent, audit: { ...(intent.audit as object), checksum: intentChecksum(intent, sha256) } }
 }
 
-/** What the Coordinator has no word for, sealed with the rest. */
+/** Fields of a task that an intent does not have. They are in its `metadata`, under its checksum. */
 export type TaskExtras = { readonly priority: Task['priority']; readonly instead_of: string | null }
 
 function extrasOf(tasks: readonly Task[]): Record<string, TaskExtras> {
@@ -308,7 +308,7 @@ function titleOf(goal: string): string {
   return line.length < 5 ? `Goal: ${line}` : line.slice(0, 160).toWellFormed()
 }
 
-/** Where the draft puts it; else where the command is at home; else the first phase there is. */
+/** The phase that the draft names; else the first one that lists the command; else the first one. */
 function placeOf(task: Task, index: RegistryIndex): Place | undefined {
   const workflows = index.ids('workflow').flatMap((id) => index.versions('workflow', id)[0] ?? [])
   const all = workflows.flatMap(({ id, phases }) =>

@@ -10,6 +10,7 @@ import type { SessionState } from '../../observation/session-state.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { prepareAgent } from '../../runtime/commands/submit.ts'
 import { attempt } from '../../runtime/decide-and-append.ts'
+import type { Engine } from '../../runtime/engine.ts'
 import type { Cancel } from '../../runtime/ports.ts'
 import { decideExecuting } from './executing.ts'
 import {
@@ -27,7 +28,7 @@ import { decidePlanning, decideReceived, decideReviewing } from './planning-and-
 
 /** Advances one goal. */
 export interface Driver {
-  /** Something may have changed: the goal is looked at, soon and once. */
+  /** Looks at the goal soon. Several kicks before that cause one look. */
   kick(): void
   /** Resolves when nothing is being decided or done outside for the goal. */
   idle(): Promise<void>
@@ -37,7 +38,7 @@ export interface Driver {
 interface Progress {
   /** Something was recorded, or is being done outside. */
   stepped(): void
-  /** The goal is over, and so is everyone who worked for it. */
+  /** The goal is over, and so are all agents that worked for it. */
   ended(): void
 }
 
@@ -62,21 +63,21 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
     isDirty = true
     if (isStopped || working !== undefined) return
     working = work()
-      .catch((error) => complain(error))
+      .catch(onError)
       .finally(() => {
         working = undefined
         if (isDirty && !isStopped) kick()
       })
   }
 
-  function complain(error: unknown) {
+  function onError(error: unknown) {
     isDirty = false
     // The process closed the store; the next one goes on with the goal.
     if (isFault(error, 'store_closed')) return leave()
     // A poisoned store concerns the whole process, which reports it.
     if (isFault(error, 'store_poisoned')) leave()
     else if (error instanceof Fault && error.kind === 'store') {
-      // One that is out of reach comes back, and then nothing else may wake it.
+      // A store that is out of reach comes back without a change of the session: look again later.
       alarm?.()
       alarm = engine.timers.after(again_ms, kick)
     }
@@ -100,7 +101,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
           ? { answer: () => [] as readonly Rune[] }
           : { batch, read: rivals(state), answer: (written: readonly Rune[]) => written }
       })
-      for (const { kind, run_id } of runes) if (run_id !== undefined && wakes.has(kind)) engine.wake(session_id, run_id)
+      wakeRuns(engine, session_id, runes)
       await endPlans(ports, runes)
       for (const errand of errands) run(errand)
       if (runes.length + errands.length > 0) progress.stepped()
@@ -117,7 +118,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
     return context.batch
   }
 
-  /** Others may drive the same goal: whatever they did to its tasks since we looked, we look again. */
+  /** The subjects whose versions the append expects where other processes may drive the same goal. */
   function rivals(state: SessionState): readonly string[] {
     if (engine.isAlone) return []
     const tasks = state.goals.get(goal_id)?.tasks ?? []
@@ -125,7 +126,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
     return [goal_id, ...left.map(({ planned }) => planned.task_id)]
   }
 
-  /** Nothing to record: it waits for others, or for a moment that only the clock brings. */
+  /** There is nothing to record: sets a timer for the next deadline, and leaves a goal that is over. */
   async function rest() {
     const state = await engine.sessions.load(session_id)
     const goal = state.goals.get(goal_id)
@@ -135,7 +136,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
       leave()
       return progress.ended()
     }
-    // A run whose place was taken by others is looked at again: one of them may have left.
+    // Runs that found no place (max parallel) are woken: a place may be free now.
     if (engine.turnedAway.size > 0)
       for (const { run_ids } of goal.tasks) {
         const run_id = run_ids.at(-1) ?? ''
@@ -156,9 +157,9 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
   function run(errand: Errand) {
     const key = JSON.stringify(errand)
     if (under_way.has(key)) return
-    // What breaks is not tried again until something else happens: it would break for ever.
+    // A failed errand is not retried at once: the next change of the session asks for it again.
     const done = carryOut(errand)
-      .then(kick, complain)
+      .then(kick, onError)
       .finally(() => under_way.delete(key))
     under_way.set(key, done)
   }
@@ -211,6 +212,11 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
 
 const wakes: ReadonlySet<string> = new Set(['run.submitted', 'run.requested', 'run.moved'])
 
+/** Wakes the runs that these runes opened or moved. */
+export function wakeRuns({ wake }: Pick<Engine, 'wake'>, session_id: string, runes: readonly Rune[]) {
+  for (const { kind, run_id } of runes) if (run_id !== undefined && wakes.has(kind)) wake(session_id, run_id)
+}
+
 /** Decides the next step from the record alone and writes it into the batch. An empty batch: there is nothing to do. */
 export function decide(context: GoalContext) {
   const { goal } = context
@@ -230,7 +236,7 @@ export function decide(context: GoalContext) {
   }
 }
 
-/** Nothing that works for it begins a step once its budget is used up; when one of them found out, the goal ends. */
+/** Which budget of the goal is used up, as a sentence: its time, or the limit that ended one of its runs. */
 function spentOf({ state, goal, config, now }: GoalContext): string | undefined {
   const { wall_time_ms } = config.budget
   if (wall_time_ms !== undefined && now - goal.received_at >= wall_time_ms)
@@ -240,7 +246,7 @@ function spentOf({ state, goal, config, now }: GoalContext): string | undefined 
   return undefined
 }
 
-/** Agents leave when the goal is over and nothing of theirs is under way. */
+/** Terminates the agents of a goal that is over, each when it has no open run. */
 function tidy(context: GoalContext) {
   for (const { agent_id } of workersOf(context)) {
     const busy = [...context.state.openRuns.values()].some((run) => run.agent_id === agent_id)

@@ -71,7 +71,7 @@ export interface GoalOptions extends z.input<typeof goalOptions> {}
 /** The config of a goal, with its defaults filled in. */
 export type GoalConfig = z.output<typeof goalConfig>
 
-/** What was recorded was checked before. */
+/** The config of a goal. It was checked before it was recorded. */
 export function configOf({ config }: { readonly config: Readonly<Record<string, Json>> }): GoalConfig {
   const recorded: object = config
   return recorded as GoalConfig
@@ -138,7 +138,7 @@ export function aboutGoal({ goal }: Pick<GoalContext, 'goal'>, task_id?: string)
   return task_id === undefined ? { goal_id: goal.goal_id } : { goal_id: goal.goal_id, task_id }
 }
 
-/** Only the goal gives it work. */
+/** Terminates the agent of a task that is over, if it is idle. Only the goal gives it work. */
 export function dismiss({ state, batch }: GoalContext, { agent_id }: Pick<TaskView, 'agent_id'>) {
   if (agent_id === null || batch.stateOf(agent_id) !== 'idle') return
   const stats = { ...state.agents.get(agent_id)?.used } as Record<string, number>
@@ -146,7 +146,7 @@ export function dismiss({ state, batch }: GoalContext, { agent_id }: Pick<TaskVi
   batch.on(subject.agent(agent_id), 'scheduler').move('kill', payload, { is_forced: false })
 }
 
-/** A planner and a critic look; what changes something is for tasks that were judged. */
+/** The read-only tools of an agent: all that a planner or a critic gets. Only tasks of a judged plan change something. */
 export function readOnlyTools({ engine }: GoalContext, agent: string) {
   const { registry } = engine.agents.get(agent) ?? {}
   return (registry?.names ?? []).filter((name) => registry?.find(name)?.readOnly === true).map((name) => ({ name }))
@@ -162,7 +162,10 @@ export function isPrepared({ engine, prepared, errands }: GoalContext, agent: st
 /** A run of the critic, and the key that it is set up under. */
 type CriticRun = Readonly<Record<'key' | 'run_id' | 'agent_id' | 'input', string>>
 
-/** Has the critic look once it is set up. What it writes is internal; the decision that follows from it is public. */
+/** How often the critic is asked before an answer that cannot be read counts as none. */
+export const criticAttempts = 2
+
+/** Opens a run of the critic once it is set up. Its output is internal; the decision that follows from it is public. */
 export function openCritic(context: GoalContext, { key, run_id, agent_id, input }: CriticRun) {
   const { engine, batch, goal, config } = context
   const agent = config.critic ?? ''
@@ -213,7 +216,7 @@ export type GoalIds = ReturnType<typeof goalIds>
 /** Ends a goal and everything under way for it in one append. Questions about unknown outcomes outlive it. */
 export function stopGoal(context: GoalContext, cause: GoalStop, reason: string, actor: Actor) {
   const { batch, goal, ids, state: session } = context
-  // The Coordinator may be about to ask about the draft in its hands.
+  // Expect the version of a coordination under way: questions that it records first are withdrawn, too.
   const judging = ids.coordination(goal.drafts.length + 1)
   if (session.subjects.has(judging)) batch.restOn(judging)
   withdrawQuestions(batch, ({ goal_id }) => goal_id === goal.goal_id, { reason, actor })

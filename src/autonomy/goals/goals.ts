@@ -15,11 +15,11 @@ import { asOptions, asRecord } from '../../runtime/options.ts'
 import { onItsOwn } from '../../runtime/scopes.ts'
 import { once } from '../../runtime/session-cache.ts'
 import type { AbandonedRun } from '../../runtime/store.ts'
-import { createDriver, type Driver, decide } from './driver.ts'
+import { createDriver, type Driver, decide, wakeRuns } from './driver.ts'
 import { aboutGoal, goalContext, stopGoal } from './goal-context.ts'
 import { endPlans, type Judging } from './judge-draft.ts'
 import { type GoalReport, isAtWork, isQuestion, reportOf, type WaitReport, waitsOf } from './report.ts'
-import { type GoalSet, type GoalSubmission, refuseShapeless, setGoal } from './set-goal.ts'
+import { type GoalSet, type GoalSubmission, refuseMalformedPlan, setGoal } from './set-goal.ts'
 
 /** What a person decides about a goal. */
 export interface Decision {
@@ -43,16 +43,16 @@ export interface Goals {
   show(goalId: string): Promise<GoalReport>
   /** Those that are under way first, and of these the newest. */
   list(): Promise<readonly GoalReport[]>
-  /** Lets a judged plan start; with a task it passes that review, or says that that condition holds. */
+  /** Lets a judged plan start. With a `task`, passes that review, or confirms that condition. */
   approve(goalId: string, decision?: Decision): Promise<void>
   /**
-   * Rejects a plan, or refuses a review. Of a goal that is blocked and asks for no review it says that what it waits for
-   * will not come. Refused with `goal_not_waiting`, which names them, if several reviews are open and none is named.
+   * Rejects a plan, or refuses a review. A blocked goal that asks for no review is given up. Refused with
+   * `goal_not_waiting`, which names the open reviews, if several are open and `task` names none of them.
    */
   reject(goalId: string, rejection?: Rejection): Promise<void>
-  /** Ends it and everything that is under way for it. False: it was over before. */
+  /** Stops the goal and everything that is under way for it. False: it was over before. */
   cancel(goalId: string, reason?: string): Promise<boolean>
-  /** How it stands now, and after each change, until it is over or this process closes. */
+  /** The report now and after each change, until the goal is over or this process closes. */
   watch(goalId: string, signal?: AbortSignal): AsyncIterable<GoalReport>
   /**
    * Resolves when it is over. Refused with `session_suspended` if its session is suspended and nothing of the goal is
@@ -69,7 +69,7 @@ interface GoalLoop extends Goals {
   endAll(session_id: string, reason: string): Promise<void>
   /** Goes on with the goals of a session: something in it was answered. */
   takeUp(session_id: string): Promise<boolean>
-  /** How often something was decided or done outside: who waits for quiet compares. */
+  /** A counter of appends and errands. A caller that waits until nothing moves compares two values. */
   steps(): number
   idle(): Promise<void>
   stop(): Promise<void>
@@ -131,7 +131,7 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
     return { run_ids, unsettled: unsettledIn(state, run_ids) }
   }
 
-  /** What this key answered before. */
+  /** The question that a request with this idempotency key answered before. */
   function answeredWith(state: SessionState, goal: GoalView, key: string | undefined): string | undefined {
     if (key === undefined) return undefined
     return [...state.interactions.values()].find(
@@ -178,10 +178,10 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
     return chosen.interaction_id
   }
 
-  async function say(interaction_id: string, decision: 'approve' | 'deny', given: Decision) {
+  async function answer(interaction_id: string, decision: 'approve' | 'deny', given: Decision) {
     const { reason, repliedBy, idempotencyKey } = given
-    const answer = { decision, ...(reason === undefined ? {} : { reason }) }
-    await reply(engine, interaction_id, { reply: answer, ...asRecord({ repliedBy, idempotencyKey }) })
+    const decided = { decision, ...(reason === undefined ? {} : { reason }) }
+    await reply(engine, interaction_id, { reply: decided, ...asRecord({ repliedBy, idempotencyKey }) })
   }
 
   async function stopBy(goal_id: string, cause: GoalStop, reason: string): Promise<boolean> {
@@ -193,13 +193,12 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
       stopGoal(context, cause, reason, 'human')
       return { batch: context.batch, read: goal.tasks.map(({ planned }) => planned.task_id), answer: (runes) => runes }
     })
-    for (const { run_id, kind } of stopped ?? [])
-      if (run_id !== undefined && kind.startsWith('run.')) engine.wake(session_id, run_id)
+    wakeRuns(engine, session_id, stopped ?? [])
     await endPlans(ports, stopped ?? [])
     return stopped !== undefined
   }
 
-  /** Recorded first: should the process die in between, the plan is there and the question is still open. */
+  /** Recorded before the denial: after a crash between the two, the plan is there and the question is still open. */
   async function givePlan(goal_id: string, session_id: string, plan: Json, interaction_id: string) {
     await attempt(engine, session_id, (state) => {
       const goal = goalIn(state, goal_id)
@@ -247,12 +246,12 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
     },
     async approve(goal_id, decision = {}) {
       const { state, goal } = await find(goal_id)
-      await say(questionOf(state, goal, decision, 'approve'), 'approve', decision)
+      await answer(questionOf(state, goal, decision, 'approve'), 'approve', decision)
     },
     async reject(goal_id, rejection = {}) {
-      refuseShapeless(rejection.plan)
+      refuseMalformedPlan(rejection.plan)
       const { state, goal } = await find(goal_id)
-      // With another plan in hand it is a review that is refused: the goal goes on.
+      // A rejection that brings another plan does not give the goal up: it answers a question.
       const { task, plan, idempotencyKey } = rejection
       const namesNothing = task === undefined && plan === undefined
       const asksNothing = reviewsOf(state, goal).length === 0 && answeredWith(state, goal, idempotencyKey) === undefined
@@ -260,9 +259,9 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
       if (goal.state === 'blocked' && namesNothing && asksNothing)
         return void (await stopBy(goal_id, 'given_up', reason))
       const interaction_id = questionOf(state, goal, rejection, 'reject')
-      // The refusal is what the request is recorded with: a crash between the two leaves a request that can be sent again.
+      // The idempotency key is recorded with the denial: after a crash between the two, the request can be sent again.
       if (plan !== undefined) await onItsOwn(() => givePlan(goal_id, state.session_id, plan, interaction_id))
-      await say(interaction_id, 'deny', rejection)
+      await answer(interaction_id, 'deny', rejection)
     },
     cancel: (goal_id, reason = 'cancelled by request') => stopBy(goal_id, 'cancelled', reason),
     watch,

@@ -31,7 +31,7 @@ export interface Judging {
   readonly engine: Engine
   readonly plans: Pick<Plans, 'submit' | 'rest' | 'files' | 'verify' | 'recovery'>
   readonly registry: () => Promise<RegistrySnapshot>
-  /** Loaded by the first who evaluates a condition. */
+  /** Loaded when a condition is first evaluated. */
   readonly conditions: () => Promise<ConditionEngine>
 }
 
@@ -47,7 +47,7 @@ export async function judgeDraft(
   const coordination_id = ids.coordination(draft)
   const { subjects, agents } = await engine.sessions.load(session_id)
   const isKnown = subjects.has(coordination_id)
-  // What was sent through it before is judged by what was recorded then, whatever became of the registry since.
+  // A draft that was submitted before is judged by the registry that was recorded then.
   const plan = isKnown ? await plans.rest(coordination_id) : await submit()
   if ('outcome' in plan) return plan
   if (!isTerminal(coordinationMachine, plan.state)) return undefined
@@ -103,7 +103,7 @@ function evidenceOf(goal_id: string, facts: Json, memory: Json | undefined): Rea
   return new Set([evidenceRefOf(goal_id), ...idsIn(evidence), ...idsIn(memories)])
 }
 
-/** Where no project was scanned, all that is known is the goal itself. */
+/** The fact pack of a goal for which no project was scanned: the goal itself. */
 function factsOf({ goal_id, goal_description }: GoalView, sha256: Engine['sha256']): Json {
   const snippet = goal_description.slice(0, 400).toWellFormed()
   const place = { source_file: 'goal', category: 'owner', snippet, line: 1 }
@@ -148,17 +148,17 @@ async function frozen(
   return problem === '' ? { outcome: 'judged', tasks } : failed(problem)
 }
 
-/** A plan can be sound and still ask for what this process does not have. */
+/** Agents and tools of a task that this process does not have. */
 function problemWith({ agents }: Engine, { key, kind, owner, tools }: PlannedTask): readonly string[] {
   if (kind === 'review') return []
   const definition = agents.get(owner ?? '')
   if (definition === undefined)
-    return [`${key} belongs to ${owner}, which is not configured; there is ${[...agents.keys()].join(', ')}.`]
+    return [`${key} belongs to ${owner}, which is not configured. Configured agents: ${[...agents.keys()].join(', ')}.`]
   const missing = tools.filter(({ name }) => definition.registry.find(name) === undefined)
   return missing.map(({ name }) => `${key} uses ${name}, which ${owner} does not have.`)
 }
 
-/** A condition that neither a rule nor a person nor a critic could decide is refused before anything runs. */
+/** Problems of a condition that could never be decided: a rule that does not parse, or words in `auto` without a critic. */
 function undecidable({ key, condition }: PlannedTask, config: GoalConfig, rules: ConditionEngine | null): string[] {
   if (condition === null || rules === null) return []
   const read = readCondition(condition)
@@ -174,7 +174,7 @@ function failed(failure: Json): Judgement {
   return { outcome: 'failed', failure }
 }
 
-/** Coordinations whose questions were withdrawn come to their end. Should the process die before, the next one sees to it. */
+/** Ends the coordinations whose questions these runes withdrew. After a crash the next process does it. */
 export async function endPlans({ engine, plans }: Pick<Judging, 'engine' | 'plans'>, runes: readonly Rune[]) {
   for (const { kind, coordination_id } of runes) {
     if (kind !== 'interaction.withdrawn' || coordination_id === undefined) continue
@@ -236,7 +236,7 @@ function keyOf(node: GraphNode): string {
   return node.node_type === 'review_gate' ? node.node_id : (node.step_ref ?? node.node_id)
 }
 
-/** What the plan names as a dependency of a step, and the gate of the step itself. Everything else is only earlier. */
+/** Whether `other` is a declared dependency of the step, or its own gate. Other predecessors only come earlier. */
 function isNeeded(other: GraphNode, node: GraphNode, declared: ReadonlyMap<string, readonly string[]>): boolean {
   const step = node.step_ref ?? ''
   if (other.node_type === 'review_gate') return other.step_ref !== undefined && other.step_ref === step

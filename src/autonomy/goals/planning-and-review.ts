@@ -18,6 +18,7 @@ import { brief } from './executing.ts'
 import {
   aboutGoal,
   approvalOf,
+  criticAttempts,
   dismiss,
   type GoalContext,
   openCritic,
@@ -49,7 +50,7 @@ export function decidePlanning(context: GoalContext) {
   if (given === undefined) return
   const judged = context.judged.get(draft)
   if (judged === undefined) {
-    // A person has questions of the Coordinator to answer; what they say is recorded, and it is looked at again.
+    // While the Coordinator waits for answers there is nothing to judge. Recording an answer wakes the driver.
     if (context.state.subjects.get(context.ids.coordination(draft))?.state !== 'AWAITING_ANSWERS')
       context.errands.push({ errand: 'judge', draft, given, by })
     return
@@ -161,9 +162,6 @@ function stopWithoutPlan(context: GoalContext) {
   stopGoal(context, cause, `${problem} ${why}`.trim(), 'policy')
 }
 
-/** How often a critic is asked whose answer cannot be read. */
-const attempts = 2
-
 /** Every task is over: the critic examines the results, and its findings decide. */
 export function decideReviewing(context: GoalContext) {
   const critique = critiqueOf(context)
@@ -201,14 +199,14 @@ function replan(context: GoalContext, reason: string) {
   batch.on(subject.goal(goal.goal_id), 'reasoning').move('needs_replan', { reason })
 }
 
-/** What the critic found, and what needs no critic to be seen. Undefined while it is at work. */
+/** The critic's findings, and failures that need no critic. Undefined while the critic is at work. */
 function critiqueOf(context: GoalContext): Critique | undefined {
   const { goal, state, config, ids } = context
   const seen = failuresOf(goal)
   if (config.critic === null) return { summary: '', needs_replan: false, findings: seen }
   const number = goal.critiques.length + 1
   let problem = ''
-  for (let attempt = 1; attempt <= attempts; attempt++) {
+  for (let attempt = 1; attempt <= criticAttempts; attempt++) {
     const run = state.runs.get(ids.criticRun(number, attempt))
     if (run === undefined) return askCritic(context, number, attempt)
     if (!isTerminal(runMachine, run.status)) return undefined
@@ -223,7 +221,7 @@ function critiqueOf(context: GoalContext): Critique | undefined {
     }
     problem = read.problem
   }
-  stopGoal(context, 'critic_failed', `The critic gave no critique in ${attempts} attempts: ${problem}`, 'policy')
+  stopGoal(context, 'critic_failed', `The critic gave no critique in ${criticAttempts} attempts: ${problem}`, 'policy')
   return undefined
 }
 

@@ -1,3 +1,4 @@
+import { isUsable } from '../../coordinator/registry.ts'
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { TaskState } from '../../machines/task.ts'
@@ -11,7 +12,7 @@ const draftShape =
 
 /** What the planner is asked: the goal, what it may use, and why the last draft did not do. */
 export function plannerInput(goal: GoalView, { entries }: RegistrySnapshot): string {
-  const usable = entries.filter(({ status }) => status === 'active' || status === 'frozen')
+  const usable = entries.filter(isUsable)
   const commands = usable.flatMap((entry) =>
     entry.kind === 'command'
       ? [`- ${entry.id}: ${entry.title} (${entry.effects.join(', ')}; risk ${entry.risk_level})`]
@@ -31,13 +32,13 @@ export function plannerInput(goal: GoalView, { entries }: RegistrySnapshot): str
   )
 }
 
-/** What the critic found, for the agent that does it again. It is for insiders, as the critique is. */
+/** The critic's findings for the agent that repeats the work. Internal, as the critique is. */
 export function briefOf(notes: readonly string[]): string {
   return `It was done before, and this was found. ${untrustedNotice}\n${listOf(notes)}`
 }
 
-/** How many characters of results a task is given at most, all together. */
-const most_of_inputs = 60_000
+/** The limit of all results in the input of a task, in characters. */
+const inputsLimit = 60_000
 
 /** The input of a task: what it is for and the results that it builds on. */
 export function taskInput(goal: GoalView, { planned }: TaskView, inputs: Inputs, settled: readonly string[]): string {
@@ -80,9 +81,9 @@ export function criticInput(goal: GoalView): string {
   )
 }
 
-/** One line for each, quoted. They share the characters there are: a long one cannot push the others out. */
+/** One quoted line for each input. Each gets an equal share of the limit, so a long one displaces no other. */
 export function linesOf(inputs: Inputs): readonly string[] {
-  const most = Math.floor(most_of_inputs / Math.max(1, inputs.length))
+  const most = Math.floor(inputsLimit / Math.max(1, inputs.length))
   return inputs.map(({ task, instead_of, state, result, reason }) => {
     const name = instead_of === null ? task : `${task}, instead of ${instead_of}`
     if (state === 'completed') return `- ${name}: ${cut(textOf(result), most)}`
@@ -122,7 +123,7 @@ export type Outcomes = (task_id: string) => Outcome
 export type Inputs = readonly Input[]
 type Input = Outcome & { readonly task: string; readonly instead_of: string | null }
 
-/** What becomes of each task with these operations: a task may complete and its dependent begin in one append. */
+/** The outcome of each task after these operations: a task may complete and its dependent begin in one append. */
 export function outcomesOf(tasks: readonly TaskView[], { ops, states }: Schedule): Outcomes {
   const known = new Map(
     tasks.map(({ planned, state, result, reason }): [string, Outcome] => [

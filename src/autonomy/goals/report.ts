@@ -6,7 +6,7 @@ import type { Goal } from '../../wire/goal.ts'
 import { currentTasks } from './critique.ts'
 import { configOf } from './goal-context.ts'
 
-/** A goal as people look at it. */
+/** A goal as clients see it. */
 export type GoalReport = Readonly<Goal>
 /** One task in the report of a goal. */
 export type TaskReport = Goal['tasks'][number]
@@ -58,7 +58,7 @@ const nothingLeft: Left = { run_ids: new Set(), unsettled: [] }
 /** It was blocked when it was last decided about, and what it waited for has come since. */
 const answered = 'What it waited for is answered. It goes on when a process works on it.'
 
-/** An alert can wait. */
+/** Whether it needs an answer before the goal goes on. A notice does not. */
 export function isQuestion({ interaction_kind }: WaitReport): boolean {
   return interaction_kind !== 'notice'
 }

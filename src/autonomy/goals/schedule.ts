@@ -51,7 +51,7 @@ export interface Schedule {
   readonly ops: readonly Op[]
   /** Where every task is once they are recorded. */
   readonly states: TaskStates
-  /** Some task is worked on, or will be without anyone's help. */
+  /** Some task is worked on, or will be without a person. */
   readonly is_moving: boolean
 }
 
@@ -81,7 +81,7 @@ const isActive = (state: TaskState) => state === 'assigned' || state === 'runnin
 
 type Step = readonly [Op, TaskState]
 
-/** What the run or the question of a task makes of it. */
+/** The moves of a task that follow from its run or its question. */
 function outcomeOf({ planned: { task_id }, state, run, question }: TaskFacts): readonly Step[] {
   if (isTerminal(taskMachine, state) || state === 'pending') return []
   if (question !== null) {
@@ -126,7 +126,7 @@ function skipStuck(tasks: readonly TaskFacts[], states: TaskStates, record: Note
   const left = [...states].filter(([, state]) => !isTerminal(taskMachine, state))
   if (left.some(([, state]) => state !== 'pending')) return
   const standing = standings(tasks, states)
-  // What can begin once its condition is decided, or once there is a place, is not stuck.
+  // A task that waits only for its condition or for a place is not stuck.
   if (runnable(tasks, states, standing).length > 0) return
   for (const [task_id] of left)
     record({ op: 'skip', task_id, reason: 'What it depends on waits for it in turn.' }, 'skipped')
@@ -280,7 +280,7 @@ export function standings(tasks: readonly Placed[], states: TaskStates): Standin
 interface Gates {
   /** The task with a condition that this review is the gate of. Undefined: its task has no condition, or it has no task. */
   behind(gate_id: string): PlannedTask | undefined
-  /** These tasks, and instead of a gate what stands before the gate. */
+  /** These tasks, with each gate replaced by the tasks before it. */
   through(task_ids: readonly string[], field: 'depends_on' | 'needs'): readonly string[]
 }
 

@@ -12,13 +12,13 @@ import { appendTo } from '../plans/receive.ts'
 import { readDraft } from './draft.ts'
 import { type GoalConfig, type GoalOptions, goalIds, goalOptions } from './goal-context.ts'
 
-/** What a caller gives to set a goal. */
+/** A goal to start, with its options. */
 export interface GoalSubmission extends GoalOptions {
-  /** What is to be reached. */
+  /** The goal in words. */
   readonly goal: string
   /** An existing session; without it the goal gets one of its own. */
   readonly sessionId?: string
-  /** The same goal, set again with the same key, is the same goal. */
+  /** Makes a repeated call return the same goal. Refused with `key_reused` if the goal differs. */
   readonly idempotencyKey?: string
 }
 
@@ -37,7 +37,7 @@ export async function setGoal(engine: Engine, submission: GoalSubmission): Promi
   const setAgain = () => setBefore(engine, { goal_id, goal, config }, idempotency_key)
   const before = await setAgain()
   if (before !== undefined) return before
-  refuseStrangers(engine, goal, config)
+  refuseUnknownAgents(engine, goal, config)
 
   const name = config.planner ?? config.critic ?? ([...engine.agents.keys()][0] as string)
   const problem = await prepareAgent(engine, name)
@@ -54,7 +54,7 @@ export async function setGoal(engine: Engine, submission: GoalSubmission): Promi
     batch.on({ ...subject.goal(goal_id), about: { goal_id, agent_id } }, 'human').open(payload)
   }
   const opened = await appendTo(engine, { session_id, own, actor: 'graph_runner', refuse: refuseStopped }, write)
-  // A twin of this request may have been faster.
+  // The same request, sent twice at once, may have won the race.
   const isTaken = isFault(opened, 'subject_exists', 'stale_write', 'contended')
   const twin = isTaken ? await setAgain() : undefined
   if (twin !== undefined) return twin
@@ -75,7 +75,7 @@ async function setBefore(engine: Engine, { goal_id, goal, config }: Asked, idemp
   const state = await engine.sessions.load(session_id)
   if (!state.goals.has(goal_id)) await engine.sessions.refresh(state)
   const known = state.goals.get(goal_id)
-  // What was recorded had its secrets taken out first.
+  // Secrets were removed before it was recorded.
   const asRecorded = engine.redactor.clean([goal, plain(config)]).value
   if (canonicalJson([known?.goal_description ?? null, known?.config ?? null]) !== canonicalJson(asRecorded))
     throw faults.key_reused({ idempotency_key, what: `the goal ${goal_id}` })
@@ -91,19 +91,19 @@ const refused = (goal: string, problem: string) =>
 
 function checked(goal: string, given: object): GoalConfig {
   if (typeof goal !== 'string' || goal.trim() === '')
-    throw refused(goal, 'It says nothing; describe what is to be reached.')
+    throw refused(goal, 'Its text is empty; describe what is to be reached.')
   const read = goalOptions.safeParse(given)
   if (!read.success) throw refused(goal, `${problemSentence(fieldProblems(read.error))}.`)
   const config: GoalConfig = asRecord(read.data)
   const { planner, plan, mode, auto = mode === 'auto' } = config
   if (planner === null && plan === null)
     throw refused(goal, 'It has neither a plan nor a planner; give one of the two.')
-  refuseShapeless(plan)
+  refuseMalformedPlan(plan)
   return { ...config, auto }
 }
 
-/** Refuses what is no plan, before anything is recorded: it could only end the goal. */
-export function refuseShapeless(plan: Json | null | undefined): void {
+/** Throws `bad_definition` for a malformed plan before anything is recorded. */
+export function refuseMalformedPlan(plan: Json | null | undefined): void {
   const read = plan == null ? undefined : readDraft(plan, 'caller')
   if (read !== undefined && 'problem' in read)
     throw faults.bad_definition({
@@ -113,12 +113,10 @@ export function refuseShapeless(plan: Json | null | undefined): void {
     })
 }
 
-function refuseStrangers({ agents }: Engine, goal: string, { planner, critic, per_agent }: GoalConfig) {
-  const known = [...agents.keys()].join(', ')
+function refuseUnknownAgents({ agents }: Engine, goal: string, { planner, critic, per_agent }: GoalConfig) {
+  const unknown = (place: string, name: string) =>
+    refused(goal, `${place} ${name}, which is not configured. Configured agents: ${[...agents.keys()].join(', ')}.`)
   for (const [role, name] of Object.entries({ planner, critic }))
-    if (name !== null && !agents.has(name))
-      throw refused(goal, `Its ${role} is ${name}, which is not configured; there is ${known}.`)
-  for (const name of Object.keys(per_agent))
-    if (!agents.has(name))
-      throw refused(goal, `Its limit per agent names ${name}, which is not configured; there is ${known}.`)
+    if (name !== null && !agents.has(name)) throw unknown(`Its ${role} is`, name)
+  for (const name of Object.keys(per_agent)) if (!agents.has(name)) throw unknown('Its limit per agent names', name)
 }

@@ -39,7 +39,7 @@ export function createPlans(ports: PlanPorts): Plans & { readonly autonomy: Auto
     return recorded
   }
 
-  /** One after the other: what is recorded while it is worked on is looked at afterwards. */
+  /** Works on a coordination, one call after the other: a later call sees what was recorded during an earlier one. */
   function work(coordination_id: string): Promise<void> {
     const before = working.get(coordination_id) ?? Promise.resolve()
     const mine = before
@@ -217,7 +217,7 @@ function whatCameFirst(closed: { readonly state?: string; readonly by?: string }
     : 'its questions were withdrawn'
 }
 
-/** Answers are refused before they are recorded: what is on record can always be taken. */
+/** Refuses answers that do not fit before they are recorded, so that a rerun can read every recorded answer. */
 const checkPack: Autonomy['checkPack'] = (request, reply) => {
   const pack = questionPack.safeParse((request as { question_pack?: Json }).question_pack)
   if (!pack.success)

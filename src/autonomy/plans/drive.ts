@@ -60,7 +60,10 @@ async function goOn(ports: DrivePorts, core: CorePorts, recorded: Recorded, from
   return progress === from || isTerminal(coordinationMachine, progress.state) ? 'rests' : 'asks'
 }
 
-/** Who gave the plan up while it was judged cannot withdraw what was asked only then. True: it asks no more, look again. */
+/**
+ * Withdraws questions of a plan that is no longer wanted: they may be recorded after the goal ended or the session began
+ * to close. True: the plan asks no more, look again.
+ */
 async function withdrawMoot(engine: Engine, { coordination_id, received }: Recorded): Promise<boolean> {
   return attempt(engine, received.session_id, async (state) => {
     const reason = whyMoot(state, received.goal_id)
@@ -83,7 +86,7 @@ export function whyMoot({ session_id, subjects, goals }: SessionState, goal_id: 
 
 type Made = { readonly since: number; readonly files: readonly PlanFile[] }
 
-/** When the move was recorded; null if someone else recorded it first. How long a state lasted counts from `since`. */
+/** The time of the recorded move; null if another process recorded it first. `since`: when the state was entered. */
 async function record(engine: Engine, recorded: Recorded, progress: Progress, { since, files }: Made) {
   const { coordination_id, received } = recorded
   const { session_id, goal_id, payload } = received

@@ -13,22 +13,22 @@ import type { PlanCard, PlanRow as Row } from '../../wire/plan.ts'
 export interface Plans {
   /** Plans an intent until it is DONE, BLOCKED, ABORTED or AWAITING_ANSWERS. All of it is recorded by then. */
   submit(submission: PlanSubmission): Promise<PlanView>
-  /** Answers the questions that a coordination has open, and works on until it is at rest again. */
+  /** Answers the open questions of a coordination. Resolves when it is at rest again. Refused with `coordination_not_waiting` if none is open. */
   answer(coordinationId: string, given: PlanAnswer): Promise<PlanView>
   show(coordinationId: string): Promise<PlanView>
   /** Newest first. */
   list(query?: PlanQuery): Promise<readonly PlanRow[]>
   /** Resolves when the coordination is at rest, in whichever process it runs. */
   rest(coordinationId: string): Promise<PlanView>
-  /** What an ended coordination left behind, by file name. Refused while it has not ended. */
+  /** The frozen files of an ended coordination, by name. Refused with `coordination_not_over` while it has not ended. */
   files(coordinationId: string): Promise<FrozenFiles>
-  /** Everything it has made so far, by name: `execution_graph`, `rule_decisions_1`, … */
+  /** The artifacts made so far, by name: `execution_graph`, `rule_decisions_1`, … */
   documents(coordinationId: string): Promise<PlanDocuments>
-  /** Checks what it left behind, byte by byte. Nothing is wrong if nothing comes back. */
+  /** Verifies the frozen files of an ended coordination. An empty list: nothing is wrong. */
   verify(coordinationId: string): Promise<readonly PlanProblem[]>
-  /** What a new coordination names to take the place of this one. Refused while this one has not ended. */
+  /** The `recovers` of a submission that replaces this coordination. Refused while this one has not ended. */
   recovery(coordinationId: string): Promise<Recovers>
-  /** Takes up every coordination that the last process left in the middle of its work. */
+  /** Continues every coordination that the last process left unfinished. */
   resumeAll(): Promise<void>
   /** Resolves when nothing is worked on. */
   idle(): Promise<void>
@@ -38,7 +38,7 @@ export interface Plans {
 
 /** What to plan, and where. */
 export interface PlanSubmission {
-  /** With an empty checksum it is sealed as it is taken in. */
+  /** An execution intent. An empty checksum is filled when it is recorded. */
   readonly intent: Json
   /** Without it, the configured one. */
   readonly policy?: Json
@@ -56,7 +56,7 @@ export interface PlanSubmission {
   readonly goalId?: string
   /** Chosen by the caller, so that the same submission, sent again, is the same coordination. */
   readonly coordinationId?: string
-  /** How long each pack of questions stays open before the defaults stand. Without it, for ever. */
+  /** How long each pack of questions stays open before the defaults are taken. Without it, for ever. */
   readonly answerTimeoutMs?: number
 }
 
@@ -91,11 +91,11 @@ export interface PlanView extends PlanRow {
   readonly run_id: string | null
   readonly input: CoordinationInput
   readonly moves: readonly PlanMove[]
-  /** What it waits for, if it does. */
+  /** Its open questions. Null: it asks nothing. */
   readonly waits_for: PlanQuestions | null
   /** Why there is no plan, if there is none. */
   readonly failure: FailurePack | null
-  /** What it left behind, by content. */
+  /** Its frozen files, by content. */
   readonly files: readonly PlanFile[]
 }
 

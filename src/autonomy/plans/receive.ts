@@ -22,7 +22,7 @@ import type { Blobs } from '../../runtime/store.ts'
 import type { PlanSubmission } from './plans.ts'
 import { inputOf, readBack, recordedIn } from './recorded.ts'
 
-/** Records that an intent was taken in. Nothing of it has been looked at when the promise resolves. */
+/** Records an intent, and returns the id of its coordination. The intent is not checked yet when the promise resolves. */
 export async function receive(ports: PlanPorts, core: Ports, submission: PlanSubmission): Promise<string> {
   const engine = ports.engine()
   const given = givenIn(submission, core)
@@ -44,7 +44,7 @@ export async function receive(ports: PlanPorts, core: Ports, submission: PlanSub
   const opened = await appendTo(engine, into, (batch) => {
     batch.on({ machine: 'coordination', id: coordination_id, about }, 'coordinator').open(payload)
   })
-  // A twin of this request may have been faster.
+  // The same request, sent twice at once, may have won the race.
   const isTwin = isFault(opened, 'subject_exists', 'stale_write', 'contended') && (await isSentAgain())
   if (!isTwin) accepted(opened)
   return coordination_id
@@ -106,7 +106,7 @@ async function readSubmission(given: Given, defaults: Defaults, ports: Ports, re
     ...given,
     registry: given.registry ?? (await defaults.registry()),
   }
-  // Whatever of the operator's has no canonical text is refused here, by name.
+  // Refuses by name a part that has no canonical text, also one of the operator.
   begin(whole, ports)
   const input = takenIn(whole, { ...ports, redactor })
   const { run_id } = begin(input, ports)
@@ -138,7 +138,7 @@ function givenIn(submission: PlanSubmission, { sha256 }: Pick<Ports, 'sha256'>):
 
 type Recording = Pick<Engine, 'sha256' | 'redactor'>
 
-/** As it is recorded: without secrets, and sealed as it is then, or it would not be what was sealed. */
+/** The input as it is recorded: secrets removed first, then an empty checksum filled, so that the checksum fits. */
 export function takenIn<G extends { readonly intent: Json }>(given: G, { sha256, redactor }: Recording): G {
   const cleaned = readBack<G>(redactor.clean(asJson(given)).value)
   return { ...cleaned, intent: sealIntent(cleaned.intent, sha256) }

@@ -1,13 +1,13 @@
 import { idOf } from '../checksum.ts'
 import type { Given, PlannedStep } from '../given.ts'
 import type { Ports } from '../progress.ts'
-import { bearsOn, effectOf, type Settled } from '../rules/adjudicate.ts'
+import { type AnswerInForce, bearsOn, effectOf } from '../rules/adjudicate.ts'
 import type { RiskAssessment, RiskFactor, RuleDecision } from '../schemas/judgement.ts'
 import type { ExecutionGraph } from '../schemas/plan.ts'
 import type { Question } from '../schemas/questions.ts'
 import { type Effect, highestRisk, type ReviewCategory, type RiskLevel } from '../schemas/scalars.ts'
 
-/** A step that is in the plan, with what stands before it. */
+/** A step of the plan, with its verdict, its review and the steps that it waits for. */
 export interface PlacedStep {
   readonly step: PlannedStep
   readonly decision: RuleDecision
@@ -17,7 +17,7 @@ export interface PlacedStep {
   readonly depends_on: readonly string[]
 }
 
-/** The plan before it is drawn: which steps stay, which go and why, who has to look, what is still open. */
+/** The plan before it is drawn: steps placed and dropped, answers applied, questions still open. */
 export interface Shape {
   readonly placed: readonly PlacedStep[]
   readonly dropped: ExecutionGraph['dropped_steps']
@@ -29,11 +29,11 @@ export interface Shape {
 export function shapeOf(
   { steps }: Given,
   decisions: readonly RuleDecision[],
-  settled: readonly Settled[],
+  inForce: readonly AnswerInForce[],
   open: readonly Question[],
 ): Shape {
   const byStep = new Map(decisions.map((decision) => [decision.step_id, decision]))
-  const dropped = droppedSteps(steps, byStep, settled)
+  const dropped = droppedSteps(steps, byStep, inForce)
   const placed = steps
     .filter(({ step_id }) => !dropped.some((gone) => gone.step_id === step_id))
     .map((step) => {
@@ -44,23 +44,23 @@ export function shapeOf(
         step,
         decision,
         risk: decision.risk_level,
-        review_criteria: criteriaOf(step, decision, settled),
+        review_criteria: criteriaOf(step, decision, inForce),
         depends_on,
       }
     })
-  return { placed, dropped, applied: settled.map(appliedAnswer), open }
+  return { placed, dropped, applied: inForce.map(appliedAnswer), open }
 }
 
-/** Denied by a rule or left out by an answer; and whatever depends on such a step goes with it. */
+/** Steps that a rule denies or an answer leaves out, and all steps that depend on them. */
 function droppedSteps(
   steps: readonly PlannedStep[],
   decisions: ReadonlyMap<string, RuleDecision>,
-  settled: readonly Settled[],
+  inForce: readonly AnswerInForce[],
 ): ExecutionGraph['dropped_steps'] {
   const gone = new Map<string, { reason: string; rule_refs: string[] }>()
   for (const { step_id } of steps) {
     const decision = decisions.get(step_id)
-    const answer = settled.find((one) => effectOf(one).drop_steps?.includes(step_id))
+    const answer = inForce.find((one) => effectOf(one).drop_steps?.includes(step_id))
     if (decision?.decision === 'deny') {
       const rule_refs = decision.matched_rules.filter(({ verdict }) => verdict === 'deny').map(({ rule_id }) => rule_id)
       gone.set(step_id, { reason: decision.reason, rule_refs })
@@ -81,29 +81,29 @@ function droppedSteps(
   })
 }
 
-function criteriaOf({ step_id }: PlannedStep, decision: RuleDecision, settled: readonly Settled[]): string[] {
+function criteriaOf({ step_id }: PlannedStep, decision: RuleDecision, inForce: readonly AnswerInForce[]): string[] {
   return [
     ...decision.matched_rules
       .filter(({ verdict }) => verdict === 'require_review')
       .map(({ rule_id, reason }) => `${rule_id}: ${reason}`),
-    ...settled
+    ...inForce
       .filter((answer) => bearsOn(answer.question, step_id) && effectOf(answer).review_steps?.includes(step_id))
       .map(({ question, value }) => `${question.key}=${value}: ${question.question_text}`),
-    ...settled
+    ...inForce
       .filter((answer) => isFree(answer) && bearsOn(answer.question, step_id))
       .map(({ question, value }) => `${question.key} is answered with ${value}: does the plan say the same?`),
   ]
 }
 
-/** An answer that its author did not foresee: what it means for the plan, a person has to see. */
-function isFree({ answer_type }: Settled): boolean {
+/** Whether the answer is free text or data. It has no declared effect, so a person reviews the steps it bears on. */
+function isFree({ answer_type }: AnswerInForce): boolean {
   return answer_type !== 'choice'
 }
 
-function appliedAnswer(settled: Settled): ExecutionGraph['applied_answers'][number] {
-  const { drop_steps = [], review_steps = [], set_risk = {} } = effectOf(settled)
-  const { question, ...answer } = settled
-  const reviewed = [...review_steps, ...(isFree(settled) ? question.impact.affected_steps : [])]
+function appliedAnswer(answered: AnswerInForce): ExecutionGraph['applied_answers'][number] {
+  const { drop_steps = [], review_steps = [], set_risk = {} } = effectOf(answered)
+  const { question, ...answer } = answered
+  const reviewed = [...review_steps, ...(isFree(answered) ? question.impact.affected_steps : [])]
   return {
     question_id: question.question_id,
     key: question.key,
@@ -137,7 +137,7 @@ export function concerns(category: ReviewCategory, { step }: PlacedStep): boolea
 export function assessRisk(
   { intent }: Given,
   placed: readonly PlacedStep[],
-  settled: readonly Settled[],
+  inForce: readonly AnswerInForce[],
   { sha256 }: Ports,
 ): RiskAssessment {
   const declared: RiskFactor = {
@@ -168,7 +168,7 @@ export function assessRisk(
           evidence_refs: [`registry:rule/${rule_id}@${version}`],
         })),
     ),
-    ...settled.flatMap((answer) =>
+    ...inForce.flatMap((answer) =>
       planned
         .filter(({ step_id }) => bearsOn(answer.question, step_id))
         .flatMap(({ step_id }) => {

@@ -11,7 +11,7 @@ import { markdownOf } from './markdown.ts'
 /** Name to text. JSON files hold the canonical text and no more, so `sha256sum` gives an artifact's checksum. */
 export type FrozenFiles = Readonly<Record<string, string>>
 
-/** Everything an ended coordination leaves behind. Each artifact is there for machines and for people. */
+/** The files of an ended coordination: each artifact as canonical JSON and as Markdown. Throws `coordination_not_over`. */
 export function freeze(
   coordination: Pick<Coordination, 'run_id' | 'artifacts' | 'tape' | 'audit' | 'lineage'>,
   input: Pick<CoordinationInput, 'intent' | 'policy'>,
@@ -41,7 +41,7 @@ export function freeze(
   return files
 }
 
-/** Sorted by name; the statement and its envelope speak about the others and not about themselves, nor about times. */
+/** The digest of each file, sorted by name, without the statement, its envelope and the journal. */
 export function digests(files: FrozenFiles, sha256: Ports['sha256']) {
   return Object.keys(files)
     .filter((name) => name !== statementFile && name !== envelopeFile && name !== journalFile)
@@ -62,12 +62,12 @@ export const envelopeFile = 'statement.dsse.json'
 export const journalFile = 'journal.json'
 const payloadType = 'application/vnd.in-toto+json'
 
-/** As much of a statement as is needed to say which file it disagrees with. */
+/** The part of a statement that names files: enough to say which one differs. */
 export const statementSubjects = z.object({
   subject: z.array(z.object({ name: z.string(), digest: z.object({ sha256: z.string() }) })),
 })
 
-/** Lineage in the words of in-toto and SLSA, so that other tools can check it: inputs, content, every file by digest. */
+/** The lineage as an in-toto statement with SLSA provenance, so that other tools can check it. */
 export function statementOf(lineage: Lineage, files: readonly FileDigest[]) {
   const tape = files.find(({ name }) => name === 'run_tape.json')
   return {
@@ -102,7 +102,7 @@ export function statementOf(lineage: Lineage, files: readonly FileDigest[]) {
   }
 }
 
-/** Signs and checks bytes. Ed25519 gives the same signature for the same bytes, so signing keeps runs comparable. */
+/** Signs bytes with one key. Ed25519 is deterministic, so signed files of the same input are equal. */
 export interface Signer {
   readonly keyid: string
   /** Base64. */
@@ -125,7 +125,7 @@ export const envelope = z.strictObject({
 /** A DSSE envelope. */
 export type Envelope = z.infer<typeof envelope>
 
-/** A DSSE envelope around a text: what is signed is its type and its bytes, nothing that could be reordered. */
+/** A DSSE envelope around a text. The signature covers its type and its bytes. */
 export function seal(text: string, signer: Signer): Envelope {
   const body = new TextEncoder().encode(text)
   return {
@@ -203,10 +203,10 @@ export function journalProblems(text: string | undefined, tape: RunTape): PlanPr
   const wrong = (check: 'schema' | 'lineage', message: string) => [{ file: journalFile, check, message }]
   const found = journal.safeParse(jsonIn(text)).data
   if (found === undefined) return wrong('schema', 'It does not have the shape of a journal.')
-  if (found.entries.length !== tape.entries.length) return wrong('lineage', 'It tells of other moves than the tape.')
+  if (found.entries.length !== tape.entries.length) return wrong('lineage', 'It has other moves than the tape.')
   const times = found.entries.map(({ at }) => at)
   if (canonicalJson(journalOf(tape, times)) === canonicalJson(found)) return []
-  return wrong('lineage', 'It tells of other moves than the tape, or of durations that its times do not give.')
+  return wrong('lineage', 'It has other moves than the tape, or durations that do not follow from its times.')
 }
 
 function jsonIn(text: string): unknown {

@@ -32,7 +32,7 @@ interface NamedArtifact {
   readonly artifact: unknown
 }
 
-/** How each type is checked, and which of its fields is its id. In the order in which they come about. */
+/** The schema of each artifact type and the name of its id field, in the order in which artifacts are made. */
 export const artifactTypes = {
   precheck_report: { schema: schemas.precheck_report, id: 'report_id' },
   context_bundle: { schema: schemas.context_bundle, id: 'bundle_id' },
@@ -70,7 +70,7 @@ type Origins = Omit<
   'schema_version' | 'coordinator_run_id' | 'answer_checksums' | 'registry_versions' | 'outputs'
 >
 
-/** The inputs by checksum. Answers are not part of them: an early or late answer changes nothing. */
+/** The inputs by checksum, without the answers: the run id is the same before and after them. */
 export function originsOf(input: CoordinationInput, { sha256, rules }: Ports): Origins {
   return {
     coordinator_version: coordinatorVersion,
@@ -85,7 +85,7 @@ export function originsOf(input: CoordinationInput, { sha256, rules }: Ports): O
   }
 }
 
-/** JSON can be parsed and still have no canonical text: half of a surrogate pair is refused by name. */
+/** The checksum of one part of the input. Throws `not_plain_json` for text that is not well-formed, such as a lone surrogate. */
 export function inputChecksum(what: string, value: Json, sha256: Sha256): string {
   try {
     return checksumOf(value, sha256)

@@ -43,7 +43,7 @@ import {
 import { artifactId, artifactTypes, type Documents, originsIn, type PlanProblem, runIdOf } from './lineage.ts'
 import { markdownOf } from './markdown.ts'
 
-/** Computes everything in the files of a plan again and compares. Only a key finds a forger who rewrites them all. */
+/** Computes everything in the files of a plan again and compares. Only `signature` finds a consistent rewrite of all files. */
 export function verifyPlan(
   files: FrozenFiles,
   { sha256 }: Pick<Ports, 'sha256'>,
@@ -141,7 +141,7 @@ function tapeProblems(tape: RunTape, documents: Documents, sha256: Sha256): Plan
   const digest = machineDigest(coordinationMachine, sha256)
   if (tape.machine.digest !== digest) problems.push(wrong(`It was recorded by another machine than ${digest}.`))
   if (tape.entries.at(-1)?.to_state !== tape.state || !tape.is_closed)
-    problems.push(wrong('It is not closed where it ended.'))
+    problems.push(wrong('Its last entry does not lead to its state, or it is not closed.'))
   if (tape.entries.some(({ sequence }, i) => sequence !== i + 1))
     problems.push(wrong('Its entries are not numbered from 1 without gaps.'))
 
@@ -167,7 +167,7 @@ function outputProblems(tape: RunTape, documents: Documents, sha256: Sha256): Pl
   })
   const stray = kept.flatMap((file): PlanProblem[] => {
     if (recorded.some((output) => same(file, output)) || (file.type === 'lineage' && tape.state !== 'DONE')) return []
-    return [{ file: file.name, check: 'lineage', message: 'The tape knows nothing of it.' }]
+    return [{ file: file.name, check: 'lineage', message: 'The tape does not record it.' }]
   })
   return [...lost, ...stray]
 }
@@ -184,7 +184,7 @@ function statementProblems(files: FrozenFiles, lineage: Lineage, sha256: Sha256)
       ? []
       : [{ file, check: 'checksum', message: `Its checksum is ${digest}; the statement says ${claimed}.` }]
   })
-  const message = 'It does not say what the files and their lineage say.'
+  const message = 'It does not match the files and their lineage.'
   return changed.length > 0 ? changed : [{ file: statementFile, check: 'lineage', message }]
 }
 
@@ -231,17 +231,17 @@ function topologyProblems(documents: Documents, sha256: Sha256): PlanProblem[] {
       offenders.length === 0 ? [] : [{ file, check: 'topology', message: `${message}: ${offenders.join(', ')}.` }]
     const forged = graphChecksum(graph, sha256) === graph.checksum ? [] : [graph.checksum]
     const structure = [
-      ...wrong(danglingEdges(graph), 'Edges lead nowhere'),
-      ...wrong(nodesNotInOneLane(graph), 'Not in exactly one lane'),
+      ...wrong(danglingEdges(graph), 'Edges from or to a missing node'),
+      ...wrong(nodesNotInOneLane(graph), 'Nodes that are not in exactly one lane'),
       ...wrong(forged, 'The checksum is not that of the graph'),
     ]
     if (file !== 'execution_graph.json') return structure
     return [
       ...structure,
-      ...wrong(cycleIn(graph), 'It runs in a circle through'),
-      ...wrong(unreachableNodes(graph), 'Not to be reached'),
-      ...wrong(incompleteNodes(graph), 'Not complete'),
-      ...wrong(placeholders(graph), 'Still open'),
+      ...wrong(cycleIn(graph), 'It has a cycle'),
+      ...wrong(unreachableNodes(graph), 'Unreachable nodes'),
+      ...wrong(incompleteNodes(graph), 'Nodes without a required field'),
+      ...wrong(placeholders(graph), 'Questions that are not answered'),
       ...wrong(actionsWithoutEvidence(graph), 'Actions without evidence'),
     ]
   })
@@ -264,7 +264,7 @@ function auditProblems(log: AuditLog, tape: RunTape, sha256: Sha256): PlanProble
     problems.push(`The tape names the entry ${id}, which is not in it.`)
   for (const id of held.filter((one) => !named.includes(one))) problems.push(`The tape does not name the entry ${id}.`)
   if (problems.length === 0 && held.some((id, i) => id !== named[i]))
-    problems.push('Its entries do not stand in the order in which the tape names them.')
+    problems.push('Its entries are not in the order in which the tape names them.')
   return problems.map((message) => ({ file, check: 'lineage', message }))
 }
 

@@ -11,7 +11,7 @@ type ReadAnswers =
   | { readonly taken: true; readonly pack: AnswerPack; readonly answers: readonly AcceptedAnswer[] }
   | { readonly taken: false; readonly problems: readonly Problem[] }
 
-/** Reads a pack of answers against the questions it answers. A pack is taken whole or refused with every problem named. */
+/** Reads an answer pack against the questions it answers. A pack is accepted whole or refused with all its problems. */
 export function readAnswers(raw: Json, asked: QuestionPack): ReadAnswers {
   const read = boundedJson(raw, jsonLimits.arguments)
   if ('problem' in read)
@@ -36,7 +36,7 @@ export function readAnswers(raw: Json, asked: QuestionPack): ReadAnswers {
   return problems.length > 0 ? { taken: false, problems } : { taken: true, pack, answers }
 }
 
-/** What stands when time has run out: each question's default, or nothing where the default is to block. */
+/** The answers of a timeout: each question's default. `blocked` are the questions whose default is to block. */
 export function defaultAnswers({ questions }: QuestionPack) {
   return {
     answers: questions.flatMap((question) => fallbackOf(question) ?? []),
@@ -67,7 +67,7 @@ function readOne(question: Question, pack: AnswerPack): { answer: AcceptedAnswer
 
 const longest = 4000
 
-/** What was answered. Words that are a suggested answer choose it, so that rules about that answer cannot be talked around. */
+/** The answer and its type. Text that equals a suggested answer counts as that choice, so that rules about it apply. */
 function saidIn(given: Exclude<Answer, { answer_type: 'fallback' }>, { suggested_answers }: Question) {
   if (given.answer_type === 'choice') return { answer_type: 'choice' as const, value: given.value ?? '' }
   const { answer_type } = given
@@ -85,7 +85,7 @@ function fallbackOf({ question_id, key, default_strategy }: Question): AcceptedA
   return { question_id, key, answer_type: 'choice', value: default_strategy.value, provided_by: 'fallback' }
 }
 
-/** Only the Coordinator decides that a default stands; no answer may claim it. */
+/** Problems of answers that claim to be a default: only the Coordinator applies defaults. */
 function claims({ answers }: AnswerPack): Problem[] {
   return answers.flatMap(({ provided_by, answer_type, question_id }, i) => {
     if (provided_by === 'human' || (provided_by === 'fallback' && answer_type === 'fallback')) return []
@@ -94,13 +94,13 @@ function claims({ answers }: AnswerPack): Problem[] {
   })
 }
 
-/** What the answers of a pack are about, whatever else is wrong with it. */
+/** The question ids of a pack whose shape is not valid. */
 function idsIn(raw: Json): readonly unknown[] {
   const { answers } = isRecord(raw) ? raw : {}
   return Array.isArray(answers) ? answers.map((answer) => (isRecord(answer) ? answer.question_id : undefined)) : []
 }
 
-/** Answers to what is not asked, each with its place in the pack. */
+/** Problems of answers to questions that are not open, each with its place in the pack. */
 function unaskedIn(ids: readonly unknown[], { questions }: QuestionPack): { at: string; problem: Problem }[] {
   const known = questions.map(({ question_id }) => question_id)
   const open = questions.map(({ key, question_id }) => `${key} (${question_id})`).join(', ')
@@ -126,17 +126,20 @@ function strayAnswers(pack: AnswerPack, asked: QuestionPack): Problem[] {
   return problems
 }
 
-/** By key or id of a question: the value that is chosen, an answer in words, or one as data. */
+/** Answers by key or id of the question: a suggested value, a text, or data. */
 export type Choices = Readonly<Record<string, Choice>>
 type Choice = string | { readonly text: string } | { readonly data: Json }
 
-/** The answer pack that says this. What is asked and not named is left to its default; what is not asked stays in, to be refused. */
+/**
+ * The answer pack of these choices. A question without a choice gets its default. A choice for an unknown question stays
+ * in the pack, so that reading it refuses that question by name.
+ */
 export function answersFrom({ pack_id, questions }: QuestionPack, choices: Choices, sha256: Sha256): AnswerPack {
   const chosen = new Map(Object.entries(choices))
   const answers = questions.flatMap(({ question_id, key }) => {
     const isAlone = questions.every((other) => other.key !== key || other.question_id === question_id)
     const [byId, byKey] = [chosen.get(question_id), chosen.get(key)]
-    // Several questions may share a key, and then an id says more. One that is named both ways is answered twice.
+    // Where questions share a key, a choice by id wins. Elsewhere a choice by id and one by key count as two answers.
     const choices = byId !== undefined && !isAlone ? [byId] : [byId, byKey]
     return choices.flatMap((choice) => (choice === undefined ? [] : [answerOf(question_id, choice)]))
   })
@@ -158,14 +161,14 @@ function answerOf(question_id: string, choice: Choice): Answer {
     : { ...about, answer_type: 'structured', answer_data: choice.data }
 }
 
-/** What a file says about one round: an answer pack as it is, that time ran out, or answers by key. */
+/** One round from a file: an answer pack, a timeout (`timed_out: true`), or answers by key. */
 export function readRound(round: Json, asked: QuestionPack, sha256: Sha256): AnswerRound {
   if (!isRecord(round) || 'question_pack_id' in round) return { answer_pack: round }
   if (round.timed_out === true) return { timed_out: true }
   return { answer_pack: asJson(answersFrom(asked, choicesIn(round), sha256)) }
 }
 
-/** Answers as they stand in a file. `{ text: … }` is an answer in words, `{ data: … }` one as data; the rest are choices. */
+/** Choices from a file: `{ text: … }` is text; `{ data: … }`, another object or a list is data; a scalar is a choice. */
 export function choicesIn(map: Readonly<Record<string, Json>>): Choices {
   return Object.fromEntries(
     Object.entries(map).map(([key, value]): [string, Choice] => {

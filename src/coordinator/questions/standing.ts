@@ -2,18 +2,18 @@ import type { Sha256 } from '../../kernel/digest.ts'
 import { idOf } from '../checksum.ts'
 import { type Given, givenOf, type PlannedStep } from '../given.ts'
 import type { AcceptedAnswer, AnswerLedger, Ports, Progress } from '../progress.ts'
-import type { Settled } from '../rules/adjudicate.ts'
+import type { AnswerInForce } from '../rules/adjudicate.ts'
 import { blockingLevel, type OpenQuestion, type Question } from '../schemas/questions.ts'
 
-/** What becomes of the open questions under the mode, the policy and the budget. */
+/** The open questions, divided by what mode, policy and budget allow. */
 export interface Governed {
-  /** To be put to someone, most pressing first. */
+  /** To be asked, most pressing first. */
   readonly ask: readonly Question[]
-  /** May not or cannot be asked; their default stands in. */
-  readonly settled: readonly Settled[]
-  /** May not be asked, and no default stands in. */
+  /** Answers given, and the defaults of questions that may not be asked. */
+  readonly inForce: readonly AnswerInForce[]
+  /** May not be asked, and have no usable default. */
   readonly stuck: readonly Question[]
-  /** Would be asked, but do not fit the budget and cannot do without an answer. */
+  /** May be asked, exceed the budget, and need an answer. */
   readonly overflow: readonly Question[]
 }
 
@@ -22,7 +22,7 @@ function govern(questions: readonly Question[], given: Given, ledger: AnswerLedg
   const askable = open.filter((question) => mayAsk(question, given))
   const barred = open.filter((question) => !askable.includes(question))
 
-  // A question that comes back after a conflict has been paid for already.
+  // A question that is asked again after a conflict does not count twice.
   const fresh = askable.filter(({ question_id }) => !ledger.asked.includes(question_id))
   const room = given.context.effective.question_budget - ledger.asked.length
   const ask = askable.filter((question) => !fresh.slice(room).includes(question))
@@ -33,8 +33,8 @@ function govern(questions: readonly Question[], given: Given, ledger: AnswerLedg
   const overflow = unasked.filter((question) => question.blocking_level === 'critical' || !canDefault(question))
   return {
     ask,
-    settled: [
-      ...settledBy(questions, ledger.accepted),
+    inForce: [
+      ...answersInForce(questions, ledger.accepted),
       ...barred.filter(canDefault).flatMap(byPolicy),
       ...unasked.filter((question) => !overflow.includes(question)).flatMap(byPolicy),
     ],
@@ -43,7 +43,7 @@ function govern(questions: readonly Question[], given: Given, ledger: AnswerLedg
   }
 }
 
-/** Red line 2: in full_auto the answer is always no, whatever the budget says. */
+/** Whether mode, policy and budget allow the question. Red line 2: never in full_auto. */
 export function mayAsk({ type }: Question, { context, policy }: Given): boolean {
   const { mode, question_budget, question_policy } = context.effective
   if (mode === 'full_auto' || question_budget === 0 || question_policy === 'never') return false
@@ -52,7 +52,10 @@ export function mayAsk({ type }: Question, { context, policy }: Given): boolean 
 }
 
 /** Each answered question with its answer, in the order of the questions. */
-export function settledBy(questions: readonly Question[], answers: readonly AcceptedAnswer[]): readonly Settled[] {
+export function answersInForce(
+  questions: readonly Question[],
+  answers: readonly AcceptedAnswer[],
+): readonly AnswerInForce[] {
   return questions.flatMap((question) => {
     const found = answers.find(({ question_id }) => question_id === question.question_id)
     if (found === undefined) return []
@@ -61,13 +64,13 @@ export function settledBy(questions: readonly Question[], answers: readonly Acce
   })
 }
 
-function byPolicy(question: Question): Settled[] {
+function byPolicy(question: Question): AnswerInForce[] {
   const { default_strategy: fallback } = question
   if (fallback.action !== 'use') return []
   return [{ question, answer_type: 'choice', value: fallback.value, provided_by: 'policy_default' }]
 }
 
-/** What becomes of each question. Questions about denied steps are not asked; defaults in force stay in force. */
+/** Governs the open questions. Questions about denied steps are not asked; their defaults stay in force. */
 export function standingOf(progress: Progress, { sha256 }: Ports): { given: Given; governed: Governed } {
   const given = givenOf(progress)
   const decisions = progress.artifacts.rule_decisions.at(-1)?.decisions ?? []
@@ -75,8 +78,8 @@ export function standingOf(progress: Progress, { sha256 }: Ports): { given: Give
   const isOpen = ({ impact: { affected_steps } }: Question) =>
     affected_steps.length === 0 || !affected_steps.every(isDenied)
   const questions = uncertaintiesOf(given, progress.run_id, sha256)
-  const { ask, stuck, overflow, settled } = govern(questions, given, progress.ledger)
-  const governed = { ask: ask.filter(isOpen), stuck: stuck.filter(isOpen), overflow: overflow.filter(isOpen), settled }
+  const { ask, stuck, overflow, inForce } = govern(questions, given, progress.ledger)
+  const governed = { ask: ask.filter(isOpen), stuck: stuck.filter(isOpen), overflow: overflow.filter(isOpen), inForce }
   return { given, governed }
 }
 
@@ -164,7 +167,7 @@ function noWayBack({ step_id, command }: PlannedStep): OpenQuestion {
 type Wording = readonly [answer_text: string, rationale: string]
 type Wordings = Readonly<Record<'review' | 'keep' | 'drop', Wording>> & { readonly explanation: string }
 
-/** The answers to whether a step stays in the plan. Without one, a person reviews it. */
+/** The suggested answers to whether a step stays in the plan. The default is a review by a person. */
 function keepOrDrop(step_id: string, { explanation, ...wordings }: Wordings) {
   const answer = <V extends keyof typeof wordings>(value: V) => {
     const [answer_text, rationale] = wordings[value]

@@ -13,7 +13,7 @@ import type { RuleAnswer, RuleRequest, RuleSets } from './engine.ts'
 
 interface Adjudged {
   readonly steps: readonly PlannedStep[]
-  readonly settled: readonly Settled[]
+  readonly inForce: readonly AnswerInForce[]
   readonly round: number
 }
 
@@ -23,10 +23,10 @@ interface Adjudication {
 }
 
 /** Judges each step against every rule in force. The strongest verdict that any rule gives wins. */
-export function adjudicate({ steps, settled, round }: Adjudged, given: Given, { rules, sha256 }: Ports): Adjudication {
+export function adjudicate({ steps, inForce, round }: Adjudged, given: Given, { rules, sha256 }: Ports): Adjudication {
   const sets = ruleSets(given.index.rulesInForce, sha256)
   const byId = new Map(given.index.rulesInForce.map((rule) => [rule.id, rule]))
-  const requests = steps.map((step) => ruleRequest(step, given, settled))
+  const requests = steps.map((step) => ruleRequest(step, given, inForce))
   const answers = rules.judge(sets, requests)
   const judged = steps.map((step, i) => {
     const answer = answers[i]
@@ -41,7 +41,7 @@ export function adjudicate({ steps, settled, round }: Adjudged, given: Given, { 
       policy_set_digest: sets.digest,
       input_digest,
     }
-    const concluded = conclude(matchedRules(answer, byId), answer.errors, riskOf(step, settled))
+    const concluded = conclude(matchedRules(answer, byId), answer.errors, riskOf(step, inForce))
     const decision: RuleDecision = { ...base, ...concluded }
     return { decision, evaluation: evaluationOf(decision, answer, { sets, round }, sha256) }
   })
@@ -54,7 +54,7 @@ export function decisionsOf(run_id: string, round: number, decisions: readonly R
   return { decisions_id, schema_version: '1.0.0' as const, round, decisions: [...decisions] }
 }
 
-/** From what fired to a verdict. An error or silence is undecidable, which is never read as allow. */
+/** The verdict of the rules that fired. An error, or no rule at all, is undecidable and never read as allow. */
 export function conclude(matched: readonly MatchedRule[], errors: RuleAnswer['errors'], risk_level: RiskLevel) {
   const silent = errors.length === 0 && matched.length === 0
   const undecidable_because = silent
@@ -117,19 +117,19 @@ function evaluationOf(
   }
 }
 
-/** An answer that shapes the plan, with the question it settles. */
-export type Settled = Omit<AcceptedAnswer, 'question_id' | 'key'> & { readonly question: Question }
+/** An answer or a default that shapes the plan, with its question. */
+export type AnswerInForce = Omit<AcceptedAnswer, 'question_id' | 'key'> & { readonly question: Question }
 
-/** What the rules see of the answers: those that bear on this step. */
-export function answersFor(step_id: string, settled: readonly Settled[]): string[] {
-  return settled
+/** The answers that bear on this step, as rules see them. */
+export function answersFor(step_id: string, inForce: readonly AnswerInForce[]): string[] {
+  return inForce
     .filter(({ question }) => bearsOn(question, step_id))
     .flatMap(valuesOf)
     .sort()
 }
 
-/** Of data, the members that are no lists or objects as well, each as `key.member=value`. */
-function valuesOf({ question: { key }, answer_type, value }: Settled): string[] {
+/** The answer as `key=value`. Scalar members of an answer as data are added, each as `key.member=value`. */
+function valuesOf({ question: { key }, answer_type, value }: AnswerInForce): string[] {
   const read = answer_type === 'structured' ? boundedJsonIn(value, jsonLimits.arguments) : { value: null }
   const data = 'value' in read && isRecord(read.value) ? read.value : {}
   const members = Object.entries(data).filter(([, member]) => typeof member !== 'object')
@@ -142,12 +142,16 @@ export function bearsOn(question: Question, step_id: string): boolean {
 }
 
 /** The declared effect of an answer on the plan. */
-export function effectOf({ question, value }: Settled) {
+export function effectOf({ question, value }: AnswerInForce) {
   return question.suggested_answers.find((answer) => answer.value === value)?.effect ?? {}
 }
 
 /** Everything a rule may look at when it judges one step. Lists are sorted: their order means nothing. */
-function ruleRequest(step: PlannedStep, { intent, policy, context }: Given, settled: readonly Settled[]): RuleRequest {
+function ruleRequest(
+  step: PlannedStep,
+  { intent, policy, context }: Given,
+  inForce: readonly AnswerInForce[],
+): RuleRequest {
   const { fact_pack: facts, memory_context: memory, effective } = context
   const { command, agent, planned } = step
   return {
@@ -161,7 +165,7 @@ function ruleRequest(step: PlannedStep, { intent, policy, context }: Given, sett
       role: step.role,
       effects: step.effects.toSorted(),
       tools: command.tools.map(({ name }) => name).sort(),
-      risk: riskLevel.options.indexOf(riskOf(step, settled)),
+      risk: riskLevel.options.indexOf(riskOf(step, inForce)),
       overall_risk: riskLevel.options.indexOf(effective.risk),
       irreversible: command.irreversible,
       has_rollback: command.rollback !== undefined,
@@ -179,20 +183,20 @@ function ruleRequest(step: PlannedStep, { intent, policy, context }: Given, sett
       has_ci: facts.ci.length > 0,
       has_owners: facts.owners.length > 0,
       memory_count: memory.memories.length,
-      answers: answersFor(step.step_id, settled),
+      answers: answersFor(step.step_id, inForce),
     },
   }
 }
 
-/** Answers may restate a step's risk, though never below what the registry says of the command. Of several, the highest counts. */
-function riskOf(step: PlannedStep, settled: readonly Settled[]): RiskLevel {
-  const restated = settled
+/** Answers may restate a step's risk, never below the registry's risk of its command. Of several, the highest counts. */
+function riskOf(step: PlannedStep, inForce: readonly AnswerInForce[]): RiskLevel {
+  const restated = inForce
     .filter(({ question }) => bearsOn(question, step.step_id))
     .flatMap((answer) => effectOf(answer).set_risk?.[step.step_id] ?? [])
   return restated.length === 0 ? step.risk : highestRisk([...restated, step.command.risk_level])
 }
 
-/** Which selected agents think with a model that the policy does not allow. The Coordinator advises no other. */
+/** One problem for each selected agent whose model the policy does not allow. */
 export function routingBreaches({ intent, policy, index }: Given): Problem[] {
   const { local_only, allowed_providers } = policy.model_routing
   return intent.selected_agents.flatMap(({ agent_id, version }) => {

@@ -113,13 +113,13 @@ export function readCondition(text: string): Condition {
   return trimmed.startsWith(prefix) ? { rule: trimmed.slice(prefix.length).trim() } : { words: trimmed }
 }
 
-/** What it takes to decide conditions that are rules. The implementation is passed in, and must be deterministic. */
+/** Evaluates conditions that are rules. An implementation is deterministic. */
 export interface ConditionEngine {
   /** Name and version: part of every decision. */
   readonly version: string
   /** What is wrong with a rule. Undefined: it can be evaluated. */
   check(rule: string): string | undefined
-  /** A rule that fails while it is evaluated, such as one that reads a result that is not there, has a problem and no answer. */
+  /** Returns a problem for a rule that fails while it is evaluated, such as one that reads a missing result. */
   evaluate(rule: string, context: ConditionContext): { readonly holds: boolean } | { readonly problem: string }
 }
 

@@ -205,7 +205,7 @@ export const runSummary = z.strictObject({
   questions_asked: z.int().min(0),
   /** Given by someone. */
   answers_applied: z.int().min(0),
-  /** Questions without an answer, settled by their default. */
+  /** Questions without an answer that got their default. */
   defaults_applied: z.int().min(0),
   conflict_rounds: z.int().min(0),
   graph_id: z.string(),

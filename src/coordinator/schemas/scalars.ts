@@ -36,7 +36,7 @@ export const contentId = z
   .regex(/^[a-z][a-z0-9_]{1,63}$/, 'must be 2 to 64 lower-case letters, digits and _, of which the first is a letter')
 const showsSomething = (text: string) => /[\p{L}\p{N}\p{P}\p{S}]/u.test(withoutInvisible(text))
 const unseen = 'must have a character that can be seen'
-/** What rests on it must be able to name it, so it shows something. */
+/** A reference to evidence. It has at least one visible character, so that messages can name it. */
 export const evidenceRef = z.string().min(1).max(300).refine(showsSomething, unseen)
 /** A text for people. */
 export const sentence = z.string().min(1).max(4000)

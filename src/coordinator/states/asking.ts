@@ -16,8 +16,8 @@ import {
 } from '../guard-table.ts'
 import type { AcceptedAnswer, AnswerConflict, AnswerLedger, Ports, Progress } from '../progress.ts'
 import { defaultAnswers, readAnswers } from '../questions/answers.ts'
-import { type Governed, mayAsk, settledBy, standingOf } from '../questions/standing.ts'
-import { adjudicate, bearsOn, decisionsOf, type Settled } from '../rules/adjudicate.ts'
+import { answersInForce, type Governed, mayAsk, standingOf } from '../questions/standing.ts'
+import { type AnswerInForce, adjudicate, bearsOn, decisionsOf } from '../rules/adjudicate.ts'
 import type { RuleDecision } from '../schemas/judgement.ts'
 import type { AnswerPack, Question, QuestionPack } from '../schemas/questions.ts'
 import type { Problem } from '../schemas/scalars.ts'
@@ -100,7 +100,7 @@ function packOf({ run_id, ledger }: Progress, given: Given, governed: Governed, 
       budget_consumed: consumed,
       budget_remaining: question_budget - consumed,
     },
-    resolved_by_default: governed.settled.flatMap(({ question, value, provided_by }) => {
+    resolved_by_default: governed.inForce.flatMap(({ question, value, provided_by }) => {
       const { question_id, key, default_strategy } = question
       return provided_by === 'policy_default' ? [{ question_id, key, value, reason: default_strategy.explanation }] : []
     }),
@@ -123,10 +123,15 @@ export const awaitingAnswers: WaitingHandler = (progress, ports) => {
   if (arrived === undefined || asked === undefined) throw new Error('Nothing has arrived, or nothing was asked.')
 
   if ('withdrawn' in arrived)
-    return unanswered(ledger, asked, { unsettled: asked.questions, withdrawn: true }, 'The questions were withdrawn.')
+    return endUnanswered(
+      ledger,
+      asked,
+      { unanswered: asked.questions, withdrawn: true },
+      'The questions were withdrawn.',
+    )
   if ('timed_out' in arrived) {
     const { answers, blocked } = defaultAnswers(asked)
-    if (blocked.length > 0) return unanswered(ledger, asked, { unsettled: blocked }, 'Time ran out.')
+    if (blocked.length > 0) return endUnanswered(ledger, asked, { unanswered: blocked }, 'Time ran out.')
     return weigh(progress, { asked, answers, pack: null }, ports)
   }
   const read = readAnswers(arrived.answer_pack, asked)
@@ -142,8 +147,13 @@ export const awaitingAnswers: WaitingHandler = (progress, ports) => {
   }
 }
 
-/** No answer will come: time ran out for questions without a default, or the plan is no longer wanted. */
-function unanswered(ledger: AnswerLedger, asked: QuestionPack, facts: Partial<AnswerFacts>, message: string): Outcome {
+/** The outcome when no answer will come: a timeout for questions without a default, or withdrawn questions. */
+function endUnanswered(
+  ledger: AnswerLedger,
+  asked: QuestionPack,
+  facts: Partial<AnswerFacts>,
+  message: string,
+): Outcome {
   return {
     ...judge(answerGuards, { ...nothingWrong, ...facts, returns: ledger.returns }, 'answers_received'),
     produced: [],
@@ -163,10 +173,10 @@ function weigh(progress: Progress, { asked, answers, pack }: Answered, ports: Po
   const { ledger, artifacts } = progress
   const { given, governed } = standingOf(progress, ports)
   const round = artifacts.rule_decisions.length + 1
-  const fresh = settledBy(asked.questions, answers)
+  const fresh = answersInForce(asked.questions, answers)
   const before = artifacts.rule_decisions.at(-1)?.decisions ?? []
-  const after = adjudicate({ steps: given.steps, settled: [...governed.settled, ...fresh], round }, given, ports)
-  const compared = { fresh, standing: governed.settled, before, after: after.decisions, round: ledger.returns + 1 }
+  const after = adjudicate({ steps: given.steps, inForce: [...governed.inForce, ...fresh], round }, given, ports)
+  const compared = { fresh, standing: governed.inForce, before, after: after.decisions, round: ledger.returns + 1 }
   const conflicts = conflictsOf(compared, given, ports)
   const all = [...ledger.conflicts, ...conflicts]
   const facts = { ...nothingWrong, conflicts, all, returns: ledger.returns }
@@ -206,8 +216,8 @@ const conflictLimit = 3
 interface AnswerFacts {
   /** Why the pack is refused. With any of them the coordination does not move. */
   readonly problems: readonly Problem[]
-  /** Questions that have no answer and get none. */
-  readonly unsettled: readonly Question[]
+  /** Questions that get no answer. */
+  readonly unanswered: readonly Question[]
   readonly withdrawn: boolean
   /** Conflicts of these answers with the rules, and of all rounds so far. */
   readonly conflicts: readonly AnswerConflict[]
@@ -215,7 +225,7 @@ interface AnswerFacts {
   readonly returns: number
 }
 
-const nothingWrong = { problems: [], unsettled: [], withdrawn: false, conflicts: [], all: [] }
+const nothingWrong = { problems: [], unanswered: [], withdrawn: false, conflicts: [], all: [] }
 
 /** The guards of AWAITING_ANSWERS. */
 // biome-ignore format: tables are audited by eye
@@ -223,15 +233,15 @@ export const answerGuards: GuardTable<AnswerFacts> = [
   ['answers_fit_schema', ({ problems }) =>
     unlessProblems(problems.filter((problem) => !isMissing(problem)), 'The answers have their shape and fit the questions.')],
 
-  ['critical_questions_answered', ({ problems, unsettled }) => unless(
-    [...problems.filter(isMissing).map(({ message }) => message), ...unsettled.map(({ key }) => key)],
+  ['critical_questions_answered', ({ problems, unanswered }) => unless(
+    [...problems.filter(isMissing).map(({ message }) => message), ...unanswered.map(({ key }) => key)],
     'Every question is settled.',
     'Not answered, and no default stands in'),
     ['timed_out', 'No answer came in time, and not every question has a default.', 'timeout_no_fallback',
-      ({ unsettled, withdrawn }) => (withdrawn ? [] : unsettled).map(({ key, question_id, default_strategy: { explanation } }) =>
+      ({ unanswered, withdrawn }) => (withdrawn ? [] : unanswered).map(({ key, question_id, default_strategy: { explanation } }) =>
         ({ code: 'timed_out', message: `${key} has no answer. ${explanation}`, refs: [question_id] }))],
     ['questions_withdrawn', 'The questions were withdrawn: what the plan was for is over.', 'timeout_no_fallback',
-      ({ unsettled, withdrawn }) => (withdrawn ? unsettled : []).map(({ key, question_id }) =>
+      ({ unanswered, withdrawn }) => (withdrawn ? unanswered : []).map(({ key, question_id }) =>
         ({ code: 'questions_withdrawn', message: `${key} was not answered before it was withdrawn.`, refs: [question_id] }))]],
 
   ['no_answer_conflicts', ({ conflicts }) => unless(
@@ -257,15 +267,15 @@ function clash({ key, value, step_id, reason }: AnswerConflict): string {
 }
 
 interface Compared {
-  readonly fresh: readonly Settled[]
+  readonly fresh: readonly AnswerInForce[]
   /** Answers and defaults that were in force before. */
-  readonly standing: readonly Settled[]
+  readonly standing: readonly AnswerInForce[]
   readonly before: readonly RuleDecision[]
   readonly after: readonly RuleDecision[]
   readonly round: number
 }
 
-/** Answers that make the rules no longer pass a step. Each is tried alone; if none is at fault alone, all are. */
+/** Answers because of which the rules refuse a step that they passed before. Each is tried alone; if none is at fault alone, all are. */
 function conflictsOf(compared: Compared, given: Given, ports: Ports): readonly AnswerConflict[] {
   const { fresh, standing, before, after, round } = compared
   const accepted = new Set(before.filter(passes).map(({ step_id }) => step_id))
@@ -276,7 +286,7 @@ function conflictsOf(compared: Compared, given: Given, ports: Ports): readonly A
       if (step === undefined) return []
       const touching = fresh.filter(({ question }) => bearsOn(question, step.step_id))
       const alone = touching.filter((answer) => {
-        const { decisions } = adjudicate({ steps: [step], settled: [...standing, answer], round }, given, ports)
+        const { decisions } = adjudicate({ steps: [step], inForce: [...standing, answer], round }, given, ports)
         return decisions.some((alone) => !passes(alone))
       })
       return (alone.length > 0 ? alone : touching).map(({ question: { question_id, key }, value }) => {

@@ -23,7 +23,7 @@ import type { Question } from '../schemas/questions.ts'
 export const graphDrafted: Handler = (progress, ports) => {
   const { given, governed } = standingOf(progress, ports)
   const decisions = progress.artifacts.rule_decisions.at(-1)?.decisions ?? []
-  const shape = shapeOf(given, decisions, governed.settled, governed.ask)
+  const shape = shapeOf(given, decisions, governed.inForce, governed.ask)
   const graph = { ...buildGraph(shape, given, 'draft', ports.sha256), applied_answers: [] }
   const drawn = `${shape.placed.length} steps in their phases, ${shape.dropped.length} left out, ${governed.ask.length} placeholders.`
   const passed = asksSomething(governed) ? 'uncertainties_policy_allows' : 'no_questions_needed'
@@ -108,9 +108,9 @@ function keys(questions: readonly Question[]): string {
 export const graphFinalized: Handler = (progress, ports) => {
   const { given, governed } = standingOf(progress, ports)
   const decisions = progress.artifacts.rule_decisions.at(-1)?.decisions ?? []
-  const shape = shapeOf(given, decisions, governed.settled, [...governed.ask, ...governed.overflow, ...governed.stuck])
+  const shape = shapeOf(given, decisions, governed.inForce, [...governed.ask, ...governed.overflow, ...governed.stuck])
   const graph = buildGraph(shape, given, 'final', ports.sha256)
-  const risk = assessRisk(given, shape.placed, governed.settled, ports)
+  const risk = assessRisk(given, shape.placed, governed.inForce, ports)
   const inForce = `${graph.applied_answers.length} answers and defaults are in force.`
   const weighed = `${risk.factors.length} factors of what is in the plan; the highest counts.`
   const changed = graph.applied_answers.flatMap(({ key, value, changed }) =>

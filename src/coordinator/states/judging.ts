@@ -82,7 +82,7 @@ function load<S extends z.ZodType>(schema: S, value: Json, code: string, what: s
     : { value: null, problems: problemsOf(parsed.error, code, what) }
 }
 
-/** A name that means nothing forbids nothing: it may be the misspelt name of what must not happen. */
+/** Forbidden operations with an unknown name. A misspelt name would forbid nothing, so it blocks the plan. */
 function unknownOperations({ constraints }: ExecutionPolicy, index: RegistryIndex): Problem[] {
   const commands = index.ids('command')
   const known = new Set<string>([...effect.options, ...commands])
@@ -95,19 +95,19 @@ function unknownOperations({ constraints }: ExecutionPolicy, index: RegistryInde
   })
 }
 
-/** No id of the registry is longer. */
+/** The longest id of the registry: longer names are cut in messages. */
 const longestShown = 64
-/** Of the commands in a message. */
+/** How many commands a message lists. */
 const mostShown = 40
 
 /** Evaluates the rules on every step. */
 export const rulesEvaluated: Handler = (progress, ports) => {
   const { given, governed } = standingOf(progress, ports)
   const round = progress.artifacts.rule_decisions.length + 1
-  const { decisions, evaluations } = adjudicate({ steps: given.steps, settled: governed.settled, round }, given, ports)
+  const { decisions, evaluations } = adjudicate({ steps: given.steps, inForce: governed.inForce, round }, given, ports)
   const breaches = routingBreaches(given)
-  const { placed } = shapeOf(given, decisions, governed.settled, [])
-  const risk = assessRisk(given, placed, governed.settled, ports)
+  const { placed } = shapeOf(given, decisions, governed.inForce, [])
+  const risk = assessRisk(given, placed, governed.inForce, ports)
   const against = `${given.intent.selected_agents.length} agents against the policy's model routing.`
   return {
     ...judge(ruleGuards, { decisions, breaches }, 'rules_adjudicated'),

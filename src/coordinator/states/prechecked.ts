@@ -12,7 +12,7 @@ import type { PrecheckReport, RegistryReference } from '../schemas/judgement.ts'
 import type { RegistryEntry } from '../schemas/registry.ts'
 import { type Problem, problemsOf } from '../schemas/scalars.ts'
 
-/** Every finding is listed; the gravest names the cause. */
+/** Checks the intent before anything is planned. All problems are listed; the gravest gives the cause. */
 export const prechecked: Handler = (progress, ports) => {
   const report = precheck(progress, ports)
   return {
@@ -57,7 +57,7 @@ function crossing(line: string) {
   return ({ red_lines }: PrecheckReport) => red_lines.find(({ red_line }) => red_line === line)?.problems ?? []
 }
 
-/** The problems of the references, if the cause applies: content that only is inactive has a cause of its own. */
+/** The problems of the references, if the cause applies: references that are all inactive have a cause of their own. */
 function references(applies: (areInactive: boolean) => boolean) {
   return ({ registry: { problems } }: PrecheckReport) =>
     applies(problems.every(({ code }) => code === 'reference_inactive')) ? problems : []
@@ -105,14 +105,14 @@ function redLines(raw: Json, effective: Effective | null, isPolicyRead: boolean,
   })
 }
 
-/** A policy that cannot be read may still turn the mode into full_auto. */
+/** Red line 3. Not evaluated under a policy that cannot be read: it may turn the mode into full_auto. */
 function riskUnder({ mode, risk }: Effective, isPolicyRead: boolean): RedLineFinding {
   const problems = fullAutoRisk(mode, risk)
   if (problems.length > 0 || isPolicyRead) return { problems }
   return { not_evaluated: 'The mode is not known: the policy does not have the shape of a policy.' }
 }
 
-/** The shape asks for a review of what the intent says it writes; the registry may say that it writes more. */
+/** Requires a review category where the registry says that a command writes or deploys. The shape checks the intent's own effects. */
 function unreviewed(intent: ExecutionIntent, index: RegistryIndex): Problem[] {
   const changing = intent.planned_commands.filter((command) =>
     commandEffects(command, index).some((effect) => effect === 'write' || effect === 'deploy'),
@@ -205,7 +205,7 @@ function missingPhases(intent: ExecutionIntent, index: RegistryIndex): Problem[]
   })
 }
 
-/** What an agent may be is the registry's to say; rules look at the role. */
+/** Roles that the registry does not give the agent. Rules decide by the role, so an intent may not invent one. */
 function inventedRoles(intent: ExecutionIntent, index: RegistryIndex): Problem[] {
   return intent.selected_agents.flatMap(({ agent_id, version, role }, i) => {
     const { found } = resolve(index, { kind: 'agent', id: agent_id, version })

@@ -197,10 +197,10 @@ describe('F-41 conditions: words', () => {
   })
 })
 
-describe('F-41 conditions: what follows from a task that is skipped', () => {
+describe('F-41 conditions: a task that is skipped', () => {
   const no = 'rule: false'
 
-  test('a task that depends only on it is skipped, and so on', async () => {
+  test('tasks that depend only on it are skipped, transitively', async () => {
     const plan = planOf(note('ta'), iff(no, 'tb', 'ta'), note('tc', 'tb'), note('td', 'tc'))
     const { ran, tasks, report } = await play(plan)
     expect(ran).toEqual(['ta'])
@@ -321,7 +321,7 @@ describe('F-41 conditions: the rule language and old records', () => {
     expect(readCondition('the rule: holds')).toEqual({ words: 'the rule: holds' })
   })
 
-  test('a rule cannot leave its place, and an error is never an answer', () => {
+  test('a rule cannot break out of its policy, and an error is never an answer', () => {
     const engine = createCedarConditionEngine()
     expect(engine.check('true }; permit (principal, action, resource) when { true')).toBeDefined()
     expect(engine.check('true // at the end')).toBeUndefined()

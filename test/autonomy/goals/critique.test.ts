@@ -10,28 +10,13 @@ import {
 import { goalIds } from '../../../src/autonomy/goals/goal-context.ts'
 import type { TaskState } from '../../../src/machines/task.ts'
 import type { GoalView, PlannedTask, TaskView } from '../../../src/observation/goal-state.ts'
+import { plannedTask } from '../../support/planned-task.ts'
 import { sha256 } from '../../support/sha256.ts'
 
 const ids = goalIds('goal_1', sha256)
 
 function task(key: string, state: TaskState, more: Partial<PlannedTask> = {}): TaskView {
-  const planned: PlannedTask = {
-    task_id: `tsk_${key}`,
-    key,
-    kind: 'work',
-    title: key,
-    description: '',
-    priority: 'medium',
-    owner: 'worker',
-    depends_on: [],
-    needs: [],
-    condition: null,
-    instead_of: null,
-    command_id: null,
-    tools: [],
-    retries: null,
-    ...more,
-  }
+  const planned = plannedTask(`tsk_${key}`, { key, title: key, ...more })
   const rest = {
     condition: null,
     agent_id: null,
@@ -73,19 +58,19 @@ const read = (goal: GoalView, text: string) => {
   return result
 }
 
-describe('findings without a critic', () => {
-  test('a failure is an error, what was skipped because of it is not one more', () => {
+describe('critique: findings without a critic', () => {
+  test('a failed task is one error, and the tasks skipped because of it add none', () => {
     const goal = goalOf(task('aa', 'failed'), task('bb', 'skipped', { depends_on: ['tsk_aa'] }))
     expect(titles(goal)).toEqual(['aa failed'])
   })
 
-  test('a failure with a stand-in that completed is none, and neither is a stand-in that was not needed', () => {
+  test('a failed task whose stand-in completed is no error, and neither is a stand-in that was not needed', () => {
     const replaced = goalOf(task('aa', 'failed'), task('bb', 'completed', { instead_of: 'tsk_aa' }))
     expect(titles(replaced)).toEqual([])
     expect(titles(goalOf(task('aa', 'completed'), task('bb', 'skipped', { instead_of: 'tsk_aa' })))).toEqual([])
   })
 
-  test('who was skipped although nothing failed is an error: a goal is not met by leaving things out', () => {
+  test('a task that was skipped although nothing failed is an error', () => {
     const stuck = goalOf(
       task('aa', 'skipped', { depends_on: ['tsk_bb'] }),
       task('bb', 'skipped', { depends_on: ['tsk_aa'] }),
@@ -94,7 +79,7 @@ describe('findings without a critic', () => {
   })
 })
 
-describe('what follows from a critique', () => {
+describe('critique: verdict', () => {
   const goal = goalOf(
     task('aa', 'failed'),
     task('bb', 'skipped', { depends_on: ['tsk_aa'] }),
@@ -182,7 +167,7 @@ describe('what follows from a critique', () => {
     expect(verdictOf(followed, read(followed, warned), ids)).toEqual({ verdict: 'passed' })
   })
 
-  test('what is not a critique is a problem and never a pass', () => {
+  test('an answer that is no critique is a problem and never a pass', () => {
     for (const text of ['', 'fine', '{"findings": [{"severity": "bad"}]}', '[]', '{}', '{"error": "x"}'])
       expect(readCritique(text, goal)).toHaveProperty('problem')
     expect(readCritique('{"finding": [{"severity": "error", "title": "It does not work."}]}', goal)).toMatchObject({

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
 import { gatesOf } from '../../../src/autonomy/goals/schedule.ts'
 import type { PlannedTask } from '../../../src/observation/goal-state.ts'
+import { plannedTask } from '../../support/planned-task.ts'
 
 function planned(task_id: string, more: Partial<PlannedTask> = {}): { planned: PlannedTask } {
-  const usual = { title: task_id, description: '', priority: 'medium', owner: 'worker', tools: [] } as const
-  const bound = { depends_on: more.needs ?? [], needs: [], condition: null, instead_of: null, retries: null }
-  return { planned: { ...usual, ...bound, task_id, key: task_id, kind: 'work', command_id: null, ...more } }
+  return { planned: plannedTask(task_id, { depends_on: more.needs ?? [], ...more }) }
 }
 
 test('F-41 gates: the gate of a reviewed task is not that of its stand-in, which would wait for the task for ever', () => {

@@ -91,7 +91,9 @@ test('goal start: a name in perAgent that no agent has is refused, with the name
     world.sw.goals.start({ goal: 'Write', plan: planOf(note('ta')), perAgent })
   await expect(start({ worker: 1, wroker: 1 })).rejects.toMatchObject({
     code: 'bad_definition',
-    message: expect.stringContaining('Its limit per agent names wroker, which is not configured; there is worker.'),
+    message: expect.stringContaining(
+      'Its limit per agent names wroker, which is not configured. Configured agents: worker.',
+    ),
   })
   expect(await world.sw.goals.list()).toEqual([])
   expect(await start({ worker: 1 })).toMatchObject({ goalId: expect.any(String) })

@@ -4,25 +4,8 @@ import { type RunFacts, schedule, type TaskFacts } from '../../../src/autonomy/g
 import { isTerminal } from '../../../src/kernel/machine.ts'
 import { type TaskState, taskMachine } from '../../../src/machines/task.ts'
 import type { PlannedTask, Priority } from '../../../src/observation/goal-state.ts'
+import { plannedTask as planned } from '../../support/planned-task.ts'
 import { seed } from '../../support/sampling.ts'
-
-const planned = (task_id: string, more: Partial<PlannedTask> = {}): PlannedTask => ({
-  task_id,
-  key: task_id,
-  kind: 'work',
-  title: task_id,
-  description: '',
-  priority: 'medium',
-  owner: 'worker',
-  depends_on: [],
-  needs: [],
-  condition: null,
-  instead_of: null,
-  command_id: null,
-  tools: [],
-  retries: null,
-  ...more,
-})
 
 const facts = (task: PlannedTask, state: TaskState = 'pending', run: Partial<RunFacts> | null = null): TaskFacts => ({
   planned: task,
@@ -76,8 +59,8 @@ describe('F-41 gates: a task with a condition and its review', () => {
   })
 })
 
-describe('what becomes of tasks', () => {
-  test('the urgent ones begin first, and of those the oldest; no more than there are places', () => {
+describe('schedule', () => {
+  test('max parallel: urgent tasks begin first, then the oldest, and no more than there are places', () => {
     const ranks: Priority[] = ['low', 'medium', 'critical', 'medium', 'high']
     const tasks = ranks.map((priority, i) => facts(planned(`t${i}`, { priority })))
     expect(opsOf(tasks, limits)).toEqual(['assign t2', 'assign t4', 'assign t1', 'assign t3'])
@@ -105,7 +88,7 @@ describe('what becomes of tasks', () => {
     expect(opsOf([facts(planned('a'), 'assigned', broken)], limits)).toEqual(['begin a', 'fail a: broken'])
   })
 
-  test('who depends on what failed is skipped, and so on; a stand-in begins and then counts', () => {
+  test('dependents of a failed task are skipped, transitively; a stand-in begins and replaces it', () => {
     const tasks = [
       facts(planned('a'), 'failed'),
       facts(planned('b', { depends_on: ['a'] })),

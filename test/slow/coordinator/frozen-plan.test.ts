@@ -199,7 +199,7 @@ describe('Tampering', () => {
       verifyPlan(freeze({ ...eventful, artifacts: { ...artifacts, execution_graph: looped } }, input, ports), ports),
     ).toEqual(
       expect.arrayContaining([
-        expect.objectContaining({ check: 'topology', message: expect.stringContaining('It runs in a circle') }),
+        expect.objectContaining({ check: 'topology', message: expect.stringContaining('It has a cycle') }),
       ]),
     )
   })
@@ -239,7 +239,7 @@ describe('Tampering', () => {
     }
   })
 
-  test('what has not ended cannot be frozen', () => {
+  test('a coordination that has not ended is not frozen', () => {
     expect(() => freeze(plan({ intent, registry }), input, ports)).toThrow(
       expect.objectContaining({ code: 'coordination_not_over' }),
     )

@@ -88,7 +88,7 @@ describe('Same input, same bytes', () => {
   })
 })
 
-describe('Whatever the intent', () => {
+describe('Coordinator: random intents', () => {
   test('it ends or waits; the tape is legal; a failure has a guard that failed; what is frozen verifies', {
     timeout: limit_ms,
   }, () => {

@@ -314,7 +314,7 @@ function untruths(log: readonly Rune[]): string[] {
 const deed: fc.Arbitrary<Deed> = fc.record({ what: fc.constantFrom(...deeds), n: fc.nat(60) })
 
 test.each(fastStores)(
-  'whatever is done to agents and sessions, and whenever: all of it ends, every limit holds, no subject stays open, on $name',
+  'agents: any commands in any order end every run, keep every limit and leave no subject open, on $name',
   async (store) => {
     const times = store.name === 'memory' ? numRuns : Math.ceil(numRuns / 10)
     await fc.assert(

@@ -43,7 +43,7 @@ const leftNothing = async (sw: Statewright) => {
   return view
 }
 
-describe('a goal that ends while its plan asks', () => {
+describe('goals: one that ends while its plan asks', () => {
   const ways: Record<string, (world: World, goal_id: string, session_id: string) => Promise<unknown>> = {
     'a person cancels it': ({ sw }, goal_id) => sw.goals.cancel(goal_id, 'enough'),
     'its time is used up': ({ hand }) => hand.advance(60_000),
@@ -93,7 +93,7 @@ describe('a goal that ends while its plan asks', () => {
     expect(auditRunes(await world.runes(sessionId))).toEqual([])
   })
 
-  test('a red line that its plan crossed is still for a person to see', async () => {
+  test('keeps the notice of a red line that its plan crossed', async () => {
     world = await createWorld({ agents, plans: { registry } })
     const plan = { type: 'execution_intent', id: 'intent_bad', shell: 'rm' } as never
     const { goalId } = await world.sw.goals.start({ goal: 'Cross', plan })
@@ -149,7 +149,7 @@ scenario('GO-06', 'killed at any append, a goal that is given up leaves no quest
 })
 
 test.each([false, true])(
-  'questions recorded after their goal was given up are withdrawn (killed: %s)',
+  'goals: questions recorded after their goal was given up are withdrawn (killed: %s)',
   async (dies) => {
     const { first, wasKilled, early, runes, problems } = await play((connection, sw) =>
       connection.intercept(isAsking, async () => {

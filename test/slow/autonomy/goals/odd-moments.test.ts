@@ -29,8 +29,8 @@ async function answerAll() {
   await world.sw.idle()
 }
 
-describe('what was configured is not there any more', () => {
-  test('a plan that was sent off is judged by the registry of then, whatever became of it since', async () => {
+describe('goals: a planner, critic or registry that is gone', () => {
+  test('a submitted plan is judged by the registry that was recorded with it', async () => {
     const folder = registryIn(scratch.fresh())
     world = await createWorld({ store: 'sqlite', agents: { worker: worker() }, plans: { registry: folder } })
     const open_questions = [{ ...openQuestion('which'), evidence_refs: ['ev1'] }]
@@ -90,17 +90,20 @@ describe('what was configured is not there any more', () => {
   })
 })
 
-describe('another plan instead', () => {
+describe('goals: another plan', () => {
   const instead = { reason: 'another way', plan: planOf(note('tz')) }
-  test.each(['by its name', 'as the only one'])('a review that is refused, %s, with another plan', async (how) => {
-    world = await createWorld({ agents: { worker: worker() }, plans })
-    const { goalId } = await world.sw.goals.start({ goal: 'Write', auto: true, plan: reviewed })
-    await world.sw.idle()
-    const [review] = (await showing(goalId)).waits_for
-    await world.sw.goals.reject(goalId, how === 'by its name' ? { ...instead, task: review?.task_id ?? '' } : instead)
-    await world.sw.idle()
-    expect(await showing(goalId)).toMatchObject({ state: 'goal_met', tasks: [{ task: 'tz' }] })
-  })
+  test.each(['by its name', 'as the only one'])(
+    'a review that is refused, %s, with another plan goes on with that plan',
+    async (how) => {
+      world = await createWorld({ agents: { worker: worker() }, plans })
+      const { goalId } = await world.sw.goals.start({ goal: 'Write', auto: true, plan: reviewed })
+      await world.sw.idle()
+      const [review] = (await showing(goalId)).waits_for
+      await world.sw.goals.reject(goalId, how === 'by its name' ? { ...instead, task: review?.task_id ?? '' } : instead)
+      await world.sw.idle()
+      expect(await showing(goalId)).toMatchObject({ state: 'goal_met', tasks: [{ task: 'tz' }] })
+    },
+  )
 
   test('goals: a plan that comes too late replaces no other plan', async () => {
     world = await createWorld({ agents: { worker: worker() }, plans })
@@ -117,7 +120,7 @@ describe('another plan instead', () => {
   })
 })
 
-describe('the same thing again', () => {
+describe('goals: idempotency key', () => {
   test('a goal that is set several times at once with one key is one goal', async () => {
     world = await createWorld({ agents: { worker: worker() }, plans, secrets: { word: 'hush-hush' } })
     const { sessionId } = await world.sw.sessions.create({ agent: 'worker' })
@@ -138,7 +141,7 @@ describe('the same thing again', () => {
     expect(await world.sw.goals.list()).toHaveLength(2)
   })
 
-  test('an approval that is sent again with its key is accepted again, whatever became of the goal', async () => {
+  test('an approval that is sent again with its key takes effect once, whatever became of the goal', async () => {
     world = await createWorld({ agents: { worker: worker() }, plans })
     const { goalId } = await world.sw.goals.start({ goal: 'Plan', plan: planOf(note('ta')) })
     await world.sw.idle()
@@ -153,7 +156,7 @@ describe('the same thing again', () => {
   })
 })
 
-describe('others in the session of a goal', () => {
+describe('goals: other work in the same session', () => {
   test('a message does not reach an agent that leaves with its task, and outlives the goal', async () => {
     const agents = { planner: planner(planOf(note('ta'))), worker: worker(asks) }
     world = await createWorld({ agents, plans })

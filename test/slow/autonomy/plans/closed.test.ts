@@ -150,7 +150,7 @@ test('plans closed: an answer that arrives while the session is being closed is 
 })
 
 test.each(['by the next process', 'by the next request'])(
-  'what cannot be signed is not sealed over, nor keeps others waiting; with the key it is closed %s',
+  'closing: a session whose plan cannot be signed stays closing and blocks no other; with the key it is closed %s',
   async (how) => {
     const folder = scratch.fresh()
     const signing_key = join(folder, 'key.pem')

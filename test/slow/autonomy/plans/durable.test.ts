@@ -25,7 +25,7 @@ afterEach(() => world?.end())
 const moves = (runes: readonly Rune[]) =>
   runes.flatMap((rune) => (rune.kind === 'coordination.moved' ? [`${rune.from} ${rune.to}`] : []))
 
-describe('a plan in the log', () => {
+describe('plans: in the log', () => {
   scenario('CO-22', 'Every move is a rune with its guards, its outputs, its time and its duration', async () => {
     // GIVEN a sound intent
     world = await planWorld()
@@ -57,7 +57,7 @@ describe('a plan in the log', () => {
     expect(await world.sw.plans.list()).toMatchObject([{ coordination_id: view.coordination_id, state: 'DONE' }])
   })
 
-  test('time that a move takes is on its rune and nowhere in what is frozen', async () => {
+  test('the duration of a move is on its rune and in no frozen file', async () => {
     world = await planWorld()
     const { clock } = world.hand
     let calls = 0
@@ -261,7 +261,7 @@ test('durable: what is frozen is signed with the configured key, and written to 
   rmSync(folder, { recursive: true })
 })
 
-describe('who submits', () => {
+describe('plans: submissions and answers', () => {
   test('the same submission under the same id is the same coordination; another one is refused', async () => {
     world = await planWorld()
     const mine = { ...inputOf(), coordinationId: 'coord_mine' }
@@ -298,7 +298,7 @@ describe('who submits', () => {
     rmSync(registry, { recursive: true })
   })
 
-  test('choices under the same key are taken once, whatever became of them', async () => {
+  test('choices with the same idempotency key take effect once', async () => {
     world = await planWorld()
     const { coordination_id } = await world.sw.plans.submit(asking(whereTo))
     const send = (target: string, idempotencyKey: string) =>
@@ -311,7 +311,7 @@ describe('who submits', () => {
     await expect(send('staging', 'k1')).rejects.toMatchObject({ code: 'key_reused' })
   })
 
-  test('the same answers under the same key are taken once, whatever became of them', async () => {
+  test('answers with the same idempotency key take effect once', async () => {
     world = await planWorld()
     const { coordination_id, waits_for } = await world.sw.plans.submit(asking(whereTo))
     const answer_pack = packFor(waits_for?.question_pack, { target: 'staging' })
@@ -366,7 +366,7 @@ describe('who submits', () => {
     expect(await world.sw.plans.verify(view.coordination_id)).toEqual([])
   })
 
-  test('what is not there, not over or not fit is refused with a sentence', async () => {
+  test('an unknown, unfinished or malformed plan is refused with a fault', async () => {
     world = await planWorld()
     await expect(world.sw.plans.show('coord_x')).rejects.toMatchObject({ code: 'not_found' })
     const { coordination_id } = await world.sw.plans.submit(asking(whereTo))

@@ -35,8 +35,8 @@ async function backendWorld() {
   return made
 }
 
-describe('the operations of plans', () => {
-  test('every one of them answers with what it declares', async () => {
+describe('plans: operations', () => {
+  test('each answers with the shape that it declares', async () => {
     const { client, called } = await backendWorld()
     const submitted = await client.call(submitPlan, { body: { intent: asking, facts, answer_timeout_ms: 60_000 } })
     const { coordination_id } = submitted

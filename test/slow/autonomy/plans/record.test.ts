@@ -21,7 +21,7 @@ async function played() {
   return { coordination_id, session_id, runes: await world.runes(session_id) }
 }
 
-describe('the record, run again', () => {
+describe('plans: a rerun of the record', () => {
   test('is the same after every rune', async () => {
     const { coordination_id, runes } = await played()
     for (let n = 2; n <= runes.length; n++) {
