@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { isOver } from '../../src/machines/session.ts'
 import { steerRun } from '../api/runs.ts'
 import { sendMessage } from '../api/sessions.ts'
 import { useAct } from '../parts/act.tsx'
@@ -10,10 +11,10 @@ export function Composer({ log }: { log: SessionLog }) {
   const [text, setText] = useState('')
   const { isBusy, problem, run } = useAct()
   const entries = log.spine().entries()
-  const state = log.spine().stateOf(log.session_id) ?? log.session()?.state ?? ''
+  const state = log.spine().stateOf(log.session_id) ?? log.session()?.state
   const open = entries.findLast(({ machine }) => machine === 'run')
   const isStreaming = entries.some((entry) => entry.machine === 'turn' && entry.state === 'streaming')
-  if (['closing', 'closed', 'archived'].includes(state))
+  if (state !== undefined && isOver(state))
     return <p className="faint">The session is {state}; it takes no more messages. Start a new one.</p>
   const isGone = log.connection() !== 'live'
   const send = (act: 'message' | 'steer') =>

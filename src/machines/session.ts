@@ -1,4 +1,5 @@
 import { defineMachine, isTerminal, type StateOf } from '../kernel/machine.ts'
+import { suppose } from '../kernel/transition.ts'
 
 /** Specification 002, Session (there: conversation). */
 export const sessionMachine = defineMachine({
@@ -63,4 +64,9 @@ export type SessionState = StateOf<typeof sessionMachine>
 /** Whether the log of a session in this state is sealed. False for a session without a state. */
 export function isSealed(state: string | undefined): boolean {
   return state === 'closed' || isTerminal(sessionMachine, state)
+}
+
+/** Whether a session in this state takes no more work for good. One that can still be closed is not over. */
+export function isOver(state: string): boolean {
+  return !suppose(sessionMachine, state as SessionState, 'close_requested').allowed
 }

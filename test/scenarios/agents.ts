@@ -74,7 +74,7 @@ export function agentPlays(store: Store) {
         const parent_id = root?.payload.agent_id ?? ''
         const child = await t.sw.agents.spawn(sessionId, 'main', { parentId: parent_id, budget: { toolCalls: 3 } })
         setUp.problem = 'no key for the service'
-        await expect(t.sw.agents.spawn(sessionId, 'unfit')).rejects.toMatchObject({
+        await expect(t.sw.agents.spawn(sessionId, 'unfit', { parentId: parent_id })).rejects.toMatchObject({
           code: 'agent_unfit',
           details: { agent: 'unfit', problem: 'no key for the service' },
         })

@@ -1,4 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
+import { isTerminal } from '../../kernel/machine.ts'
+import { agentMachine } from '../../machines/agent.ts'
 import type { SessionState } from '../../observation/session-state.ts'
 import { type Batch, subject } from '../batch.ts'
 import { change } from '../decide-and-append.ts'
@@ -51,7 +53,7 @@ export async function killAgent(
   const { family, runs } = await change(engine, session_id, (batch) => {
     const { state } = batch
     refuseAbsent(state, agent_id)
-    const family = familyOf(state, agent_id).filter((id) => batch.stateOf(id) !== 'terminated')
+    const family = familyOf(state, agent_id).filter((id) => !isTerminal(agentMachine, batch.stateOf(id)))
     const runs = [...state.openRuns.values()].filter((run) => family.includes(run.agent_id))
     for (const id of family)
       end(engine, batch, id, { trigger: id === agent_id ? 'kill' : 'parent_closed', reason, force })

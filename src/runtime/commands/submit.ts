@@ -2,10 +2,9 @@ import { accepted, faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { hashedId } from '../../kernel/digest.ts'
 import { asJson, canonicalJson, type Json } from '../../kernel/json.ts'
-import { isTerminal, type StateOf } from '../../kernel/machine.ts'
-import { suppose } from '../../kernel/transition.ts'
+import { isTerminal } from '../../kernel/machine.ts'
 import { agentMachine } from '../../machines/agent.ts'
-import { sessionMachine } from '../../machines/session.ts'
+import { isOver } from '../../machines/session.ts'
 import { newSessionState } from '../../observation/fold-session.ts'
 import type { AllowedTool } from '../../observation/goal-state.ts'
 import type { Budget, SessionState } from '../../observation/session-state.ts'
@@ -147,9 +146,7 @@ function recordedOf(given: Given) {
 /** Refuses work for a session that has ended. */
 export function refuseOver({ session_id, subjects }: SessionState) {
   const state = subjects.get(session_id)?.state ?? 'unknown'
-  // A session that can still be closed is not over.
-  if (!suppose(sessionMachine, state as StateOf<typeof sessionMachine>, 'close_requested').allowed)
-    throw faults.session_over({ session_id, state })
+  if (isOver(state)) throw faults.session_over({ session_id, state })
 }
 
 /** Refuses a run that would stay queued until a person acts. */
