@@ -9,7 +9,7 @@ import type { RunHandle } from '../runtime/run-handle.ts'
 import { closedObject, fieldProblems } from '../runtime/shape-problems.ts'
 import { harmless, readThrown } from '../runtime/thrown.ts'
 import { id } from '../wire/common.ts'
-import { expectedWaiting } from '../wire/interaction.ts'
+import { expectedWaiting, settlementOutcome } from '../wire/interaction.ts'
 import { planState } from '../wire/plan.ts'
 import { submissionBody } from '../wire/run.ts'
 import { runStatus, sessionState } from '../wire/session.ts'
@@ -36,7 +36,6 @@ const anything = z.unknown().optional()
 const budget = budgetOptions.optional()
 const { agent, budget: _each, session_budget: _all, ...submission } = submissionBody.shape
 const signed = { repliedBy: person, idempotencyKey: key, expectedWaiting }
-const outcome = z.enum(['happened', 'did_not', 'leave'])
 const decision = { task: text.optional(), reason, repliedBy: person, idempotencyKey: key }
 
 const optional = (shape: z.ZodRawShape) => closedObject(shape).optional()
@@ -119,7 +118,10 @@ const shapes = {
     approve: { ...question, approval: optional({ digest: z.string().max(200).nullish(), ...signed }) },
     deny: { ...question, denial: optional({ reason, ...signed }) },
     answer: { ...question, answer: anything, options: optional(signed) },
-    settle: { ...question, settlement: closedObject({ outcome, result: anything, reason, ...signed }) },
+    settle: {
+      ...question,
+      settlement: closedObject({ outcome: settlementOutcome, result: anything, reason, ...signed }),
+    },
   },
   agents: {
     spawn: { ...session, agent, how: optional({ parentId: anId, budget }) },

@@ -25,7 +25,7 @@ import type {
   TransitionRecord,
 } from '../wire/contract.ts'
 import type { FcmpEvent } from '../wire/fcmp.ts'
-import type { InteractionCard } from '../wire/interaction.ts'
+import type { InteractionCard, SettlementOutcome } from '../wire/interaction.ts'
 import type { AgentCard, ListedRun, RunCard } from '../wire/run.ts'
 import type { SessionCard } from '../wire/session.ts'
 
@@ -129,7 +129,7 @@ export interface Denial extends ReplyOptions {
 /** What a person found out about an action whose outcome is unknown. */
 export interface Settlement extends ReplyOptions {
   /** With `leave` the run fails with `OUTCOME_UNKNOWN`, and the question is asked again under another id. */
-  readonly outcome: 'happened' | 'did_not' | 'leave'
+  readonly outcome: SettlementOutcome
   /** What the action returned, if it happened. */
   readonly result?: Json
   readonly reason?: string

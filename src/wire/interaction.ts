@@ -80,6 +80,12 @@ export type UnsettledItem = z.infer<typeof unsettledShape>
 /** A question in the inbox. */
 export type InboxItem = z.infer<typeof openInteractionShape>
 
+/** The answers to a settlement: the action happened, it did not, or the person leaves the question open. */
+export const settlementOutcome = z.enum(['happened', 'did_not', 'leave'])
+
+/** What a person found out about an action whose outcome is unknown. */
+export type SettlementOutcome = z.infer<typeof settlementOutcome>
+
 /** What an answer brought about. */
 export const repliedShape = z.object({
   interaction_id: z.string(),
