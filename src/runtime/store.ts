@@ -38,9 +38,11 @@ export interface Member {
 
 /** A run whose worker is gone. */
 export interface AbandonedRun {
+  /** The session of the run. */
   readonly session_id: string
+  /** The run. */
   readonly run_id: string
-  /** Of the holder that is gone: once it has gone up, someone else has put the run back, and it may be held again. */
+  /** The epoch of the holder that is gone. A higher one in the log means that another worker requeued the run since. */
   readonly epoch: number
 }
 

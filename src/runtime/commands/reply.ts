@@ -43,10 +43,13 @@ export interface Reply extends ReplyOptions {
 
 /** What a reply brought about. */
 export interface Replied extends OptionsOf<Pick<Alignment, 'snapshot' | 'is_aligned'>> {
+  /** The question. */
   readonly interactionId: string
+  /** The session of the question. */
   readonly sessionId: string
+  /** The run that asked; null if a plan or a goal did. */
   readonly runId: string | null
-  /** It had been accepted before. */
+  /** The same reply with the same idempotency key was accepted before. */
   readonly isRepeated: boolean
 }
 
