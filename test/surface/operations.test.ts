@@ -89,7 +89,7 @@ test('operations: every operation answers with what it declares', async () => {
     canonical_arguments: '{"cents":500,"order":"42"}',
     irreversible: true,
     on_silence: 'wait',
-    silence: 'It waits however long that takes.',
+    silence: 'The question stays open until someone answers.',
   })
   expect(card.digest).toMatch(/^[0-9a-f]{64}$/)
   const asked = await client.call(runInteraction, { params: { run_id } })
