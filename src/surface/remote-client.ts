@@ -116,7 +116,10 @@ async function faultOf(url: string, response: Response): Promise<Fault> {
   const problem = (await response.json().catch(() => ({}))) as Partial<Record<string, unknown>>
   const { code, detail, details, retry } = problem
   if (typeof code !== 'string')
-    return faults.server_unreachable({ url, cause: `it answered ${response.status}, and not as ours do` })
+    return faults.server_unreachable({
+      url,
+      cause: `it answered ${response.status} without a problem document, so it is no Statewright server`,
+    })
   // A server of another version may send a code that this client does not know.
   const { kind } = Object.entries(faults).find(([known]) => known === code)?.[1].row ?? faults.unexpected.row
   const http = response.status as Fault['http']

@@ -58,7 +58,7 @@ export const problemShape = z.object({
   type: z.url(),
   title: z.string(),
   status: z.int(),
-  /** What is, what was asked, and what would be accepted. */
+  /** What is wrong, what is allowed, and what to do. */
   detail: z.string(),
   code: z.string(),
   retry: z.enum(['never', 'at_once', 'later']),
