@@ -64,7 +64,7 @@ test('settle: an unknown outcome is settled over HTTP', async () => {
   await world.end()
 })
 
-test('settle: what was done once is done again only when someone allows it', async () => {
+test('settle: a completed irreversible action is repeated only if a person allows it', async () => {
   const refund = refundTool({ approval: 'never' })
   const support = agent({
     role: 's',

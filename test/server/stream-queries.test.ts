@@ -74,13 +74,13 @@ test('list_runes: a kind that does not exist is refused with the kinds that do',
     expect(await ask(`/api/sessions/${run.sessionId}/runes?kinds=${given}`), given).toMatchObject({ status: 200 })
 })
 
-test('cache: what needs a token is kept by the asking client only', async () => {
+test('cache: only the client may cache an answer that needs a token', async () => {
   const { ask } = await opened()
   for (const path of ['/api/openapi.json', '/api/machines'])
     expect((await ask(path)).headers.get('cache-control'), path).toBe('private, max-age=3600')
 })
 
-test('inbox.get: it tells the facts that HTTP tells, while the question is open and when it is answered', async () => {
+test('inbox.get: it has the same facts as HTTP, while the question is open and when it is answered', async () => {
   const { world, ask } = await opened()
   const [{ interaction_id } = { interaction_id: '' }] = await world.sw.inbox.list()
   const told = async () => {

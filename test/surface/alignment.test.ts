@@ -50,7 +50,7 @@ test('F-10 answers over HTTP: a cancelled contract is refused; another one is an
   expect((await sw.runelog.read(session_id)).filter(({ kind }) => kind === 'run.misaligned')).toHaveLength(1)
 })
 
-test('F-10 answers at the command line: a cancelled contract is refused; another number of waiting contracts is told', async () => {
+test('F-10 answers at the command line: a cancelled contract is refused; a wrong number of waiting contracts is a warning', async () => {
   const { sw, store, ids } = await misaligned()
   await sw.close()
   const answer = (id: string) => runCli(['answer', id, 'choice=a', '--store', store])

@@ -241,7 +241,7 @@ test('surface: every operation refuses a field that it does not know, in the que
   }
 })
 
-test('surface: of many mistakes in one request the first 20 are told', async () => {
+test('surface: a refusal names the first 20 mistakes of a request', async () => {
   const { client } = await createBackendWorld({ support: supportAgent([say('Done.')]) })
   const expected_waiting = Array.from({ length: 50 }, () => 'not an id')
   const body = { reply: {}, expected_waiting }
