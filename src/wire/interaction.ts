@@ -20,7 +20,7 @@ const asked = {
   interaction_kind: interactionKind,
 }
 
-/** All that a person has to see before saying yes, and what became of it. Nothing in it is cut. */
+/** A question with everything that a person must see before they answer, and its outcome. No text is cut. */
 export const interactionShape = z.object({
   ...asked,
   agent: z.string().nullable(),
@@ -58,7 +58,7 @@ export const openInteractionShape = z.object({
   prompt: z.string(),
   deadline: z.int().nullable(),
   opened_at: z.int(),
-  /** That of the run that asks. Only who may answer sees a prompt that is not public. */
+  /** The visibility of the run that asks. A prompt that is not public needs the scope `approve`. */
   visibility: z.enum(visibilities),
 })
 

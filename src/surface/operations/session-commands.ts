@@ -10,7 +10,7 @@ import type { Sessions } from '../library.ts'
 import { defineOperation, reason, requestKey } from '../operation.ts'
 
 const why = z.strictObject({ reason })
-/** What moves a session answers with the state that it leads to. */
+/** Operations that move a session return its new state. */
 const moving = { scope: 'operate', returns: z.object({ session_id: z.string(), state: sessionState }) } as const
 
 /** Submits the next message of a session. */
