@@ -97,14 +97,21 @@ export interface Settings {
   readonly maxDelegations: number
 }
 
-/** Text on its way, before a rune has it. */
+/** A piece of text of a model that is not recorded yet. A rune repeats it later. */
 export interface EphemeralDelta {
+  /** The session of the run. */
   readonly session_id: string
+  /** The run. */
   readonly run_id: string
+  /** The turn. */
   readonly turn_id: string
+  /** The number of the model's answer within the turn. */
   readonly round: number
+  /** Where the piece begins in the text of its channel and round, in characters. */
   readonly offset: number
+  /** What the model says, or what it thinks. */
   readonly channel: 'text' | 'reasoning'
+  /** The piece. */
   readonly text: string
 }
 

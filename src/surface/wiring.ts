@@ -84,6 +84,7 @@ export interface Working {
 
 /** How a server is started. What is given here wins over `server` in the config. */
 export interface ServingOptions {
+  /** The address to listen on. Default: `127.0.0.1`, which only this machine reaches. */
   readonly host?: string
   /** Default: 4400, or any free port if that one is taken. */
   readonly port?: number

@@ -28,8 +28,9 @@ export const pageQuery = {
 
 /** One page of a list. */
 export interface Page<T> {
+  /** The items of this page. */
   readonly items: readonly T[]
-  /** Null: that was all. */
+  /** The `cursor` of the next page; null if this is the last. */
   readonly next_cursor: string | null
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { stateNames } from '../kernel/machine.ts'
 import { interactionMachine } from '../machines/interaction.ts'
-import { interactionKind, jsonObject, jsonValue } from '../runes/kinds.ts'
+import { interactionKind, jsonObject, jsonValue, kinds } from '../runes/kinds.ts'
 import { visibilities } from '../runes/rune.ts'
 import { id } from './common.ts'
 import { snapshotShape } from './contract.ts'
@@ -41,7 +41,7 @@ export const interactionShape = z.object({
   evidence: z.array(jsonValue).readonly(),
   opened_at: z.int(),
   deadline: z.int().nullable(),
-  on_silence: z.enum(['wait', 'cancel', 'auto_decide', 'use_default']),
+  on_silence: kinds['interaction.opened'].shape.on_silence,
   /** What silence does, in a sentence. */
   silence: z.string(),
   closed_at: z.int().nullable(),

@@ -108,7 +108,9 @@ export type PlanQuestions = NonNullable<PlanCard['waits_for']>
 export interface PlanView extends PlanRow {
   /** The hash of everything that went in: the same input has the same run id everywhere. */
   readonly run_id: string | null
+  /** Everything that it was judged with. */
   readonly input: CoordinationInput
+  /** Its moves, oldest first, each with its guards. */
   readonly moves: readonly PlanMove[]
   /** What it waits for, if it does. */
   readonly waits_for: PlanQuestions | null
