@@ -3,7 +3,7 @@ import { useSyncExternalStore } from 'react'
 /** How far this browser's clock is from the server's; durations are counted by the server's. */
 let offset = 0
 
-/** The header counts whole seconds: less than two of them are no difference. */
+/** The header has whole seconds, so a difference below two seconds does not count. */
 export function hearServerTime(server_at: number | null): void {
   if (server_at === null) return
   const difference = server_at + 500 - Date.now()

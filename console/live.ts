@@ -10,18 +10,17 @@ import { hearServerTime } from './clock.ts'
 export type Line = 'connecting' | 'live' | 'reconnecting' | 'refused'
 
 /**
- * What the whole console knows all the time: whether the server is there, what waits for a person, and which sessions
- * changed since the page was opened.
+ * The state that all pages share: the connection, the inbox, and the sessions that changed since the page was opened.
  */
 interface Known {
   readonly line: Line
   readonly inbox: readonly InboxItem[]
   readonly changed: ReadonlyMap<string, SummaryCard>
-  /** Goes up when changes may have been missed: lists are loaded again. */
-  readonly epoch: number
+  /** Rises when changes may have been missed, so that lists are loaded again. */
+  readonly reloads: number
 }
 
-let known: Known = { line: 'connecting', inbox: [], changed: new Map(), epoch: 0 }
+let known: Known = { line: 'connecting', inbox: [], changed: new Map(), reloads: 0 }
 const listeners = new Set<() => void>()
 let inboxTimer: ReturnType<typeof setTimeout> | undefined
 
@@ -30,7 +29,7 @@ function set(change: Partial<Known>) {
   for (const listener of listeners) listener()
 }
 
-/** What the stream of changes last said. */
+/** The shared state; renders again when it changes. */
 export function useLive(): Known {
   return useSyncExternalStore(
     (listener) => {
@@ -41,7 +40,7 @@ export function useLive(): Known {
   )
 }
 
-/** Looks at the inbox again, once for many reasons that come together. */
+/** Reads the inbox again. Calls within the time share one request. */
 export function refreshInbox(within_ms = 150): void {
   if (inboxTimer !== undefined) return
   inboxTimer = setTimeout(async () => {
@@ -56,7 +55,7 @@ export function refreshInbox(within_ms = 150): void {
 let isListening = false
 let retry: (() => void) | undefined
 
-/** Listens for as long as the page lives. */
+/** Follows the stream of summaries until the page is closed. A second call retries a lost connection at once. */
 export async function listenToServer(): Promise<void> {
   if (isListening) {
     retry?.()
@@ -66,7 +65,7 @@ export async function listenToServer(): Promise<void> {
   const stream = serverSent('/api/summaries/stream', {
     signal: new AbortController().signal,
     opened() {
-      set({ line: 'live', epoch: known.epoch + 1 })
+      set({ line: 'live', reloads: known.reloads + 1 })
       refreshInbox(0)
     },
     lost(problem) {
@@ -83,7 +82,7 @@ export async function listenToServer(): Promise<void> {
 }
 
 function receive({ type, data }: ServerSent) {
-  if (type === 'stale') set({ epoch: known.epoch + 1 })
+  if (type === 'stale') set({ reloads: known.reloads + 1 })
   refreshInbox()
   if (type !== 'summary') return
   const summary = JSON.parse(data) as SummaryCard

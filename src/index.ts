@@ -3,7 +3,12 @@
 import './entry/node-version.ts'
 
 export { aiSdkModel, type ModelSettings } from './adapters/ai-sdk/ai-sdk-model.ts'
-export type { McpServerOptions } from './adapters/mcp/server-config.ts'
+export type {
+  LocalMcpServerOptions,
+  McpServerOptions,
+  McpToolOptions,
+  RemoteMcpServerOptions,
+} from './adapters/mcp/server-config.ts'
 export { type WorkspaceOptions, workspaceTools } from './adapters/workspace/workspace-tools.ts'
 export type { PlanOptions } from './app/open-plans.ts'
 export type { Store } from './app/open-store.ts'

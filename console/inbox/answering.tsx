@@ -3,12 +3,12 @@ import type { Problem } from '../api/request.ts'
 import { Copy } from '../parts/copy.tsx'
 import { Trouble } from '../parts/states.tsx'
 
-/** What each kind of answer gets: the question, whether it can still be answered, and whether anything may be pressed yet. */
+/** The properties of every kind of answer: the question, whether it is open, and whether buttons are active yet. */
 export interface Answering {
   readonly asked: InteractionCard
   readonly isOpen: boolean
   readonly isInert: boolean
-  /** Keys mean this one. */
+  /** Keyboard shortcuts apply to this question. */
   readonly isSelected: boolean
   readonly done: () => void
 }

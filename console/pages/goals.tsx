@@ -9,8 +9,8 @@ import { useAsked } from '../use-asked.ts'
 
 /** Every goal, those under way first. */
 export function GoalsPage() {
-  const { epoch } = useLive()
-  const { value, problem, again } = useAsked(`goals ${epoch}`, (signal) => listGoals(signal))
+  const { reloads } = useLive()
+  const { value, problem, again } = useAsked(`goals ${reloads}`, (signal) => listGoals(signal))
   return (
     <>
       <div className="head">

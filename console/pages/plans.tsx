@@ -9,8 +9,8 @@ import { useAsked } from '../use-asked.ts'
 
 /** Every coordination: from an intent to a frozen plan, or to the reason why there is none. */
 export function PlansPage() {
-  const { epoch } = useLive()
-  const { value, problem, again } = useAsked(`plans ${epoch}`, (signal) => listPlans(signal))
+  const { reloads } = useLive()
+  const { value, problem, again } = useAsked(`plans ${reloads}`, (signal) => listPlans(signal))
   return (
     <>
       <div className="head">

@@ -122,7 +122,7 @@ function useSessions(filter: SessionFilter) {
   const first = useAsked(`sessions ${key}`, (signal) => listSessions(filter, null, signal))
   const [later, setLater] = useState<{ key: string; of: unknown; rows: SummaryCard[]; cursor: string | null }>()
   const busy = useRef(false)
-  const { changed, epoch } = useLive()
+  const { changed, reloads } = useLive()
   const isMine = later?.key === key && later.of === first.value
   const cursor = isMine ? later.cursor : (first.value?.next_cursor ?? null)
 
@@ -154,10 +154,10 @@ function useSessions(filter: SessionFilter) {
   // An empty list has no places to keep.
   const { again } = first
   const isEmpty = rows.length === 0
-  // After a gap in what was heard the list is loaded again.
+  // After a lost connection the list is loaded again.
   useEffect(() => {
-    if (epoch > 1 || (fresh > 0 && isEmpty)) again()
-  }, [fresh, isEmpty, epoch, again])
+    if (reloads > 1 || (fresh > 0 && isEmpty)) again()
+  }, [fresh, isEmpty, reloads, again])
   const { problem, isLoading } = first
   return { rows, problem, isLoading, again, more, isMore: cursor !== null, fresh, showFresh: again }
 }

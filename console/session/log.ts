@@ -9,7 +9,7 @@ import { createSpine, type Spine } from './spine.ts'
 /** The state of the stream. */
 export type Connection = 'connecting' | 'live' | 'catching_up' | 'reconnecting' | 'closed'
 
-/** Text on its way. A rune will say it again, and for good. */
+/** Text that is not recorded yet. A rune replaces it. */
 interface Draft {
   readonly turn_id: string
   readonly round: number
@@ -18,9 +18,8 @@ interface Draft {
 }
 
 /**
- * What the page knows of one session: the newest runes without a gap, and earlier ones as far back as someone wanted to
- * see. The runes come over the stream from the last one that was seen, so that a lost connection costs nothing and
- * repeats nothing.
+ * The runes of one session in this page: the newest ones without a gap, and earlier ones as far back as was loaded. A
+ * stream that is opened again continues after the last rune, without gap or duplicate.
  */
 export interface SessionLog {
   readonly session_id: string
@@ -67,7 +66,7 @@ export function openLog(session_id: string): SessionLog {
   let version = 0
   let earlier = 0
   let isWhole = false
-  /** Everything from here on is known; runes that are not public leave holes. */
+  /** Every public rune from this event on is loaded. */
   let first = 1
   let loadingEarlier: Promise<void> | undefined
   let isAnnounced = false
@@ -97,7 +96,7 @@ export function openLog(session_id: string): SessionLog {
     changed()
   }
 
-  /** What the server says about the session is asked for again, once for many moves that come together. */
+  /** Reads the session from the server again. Moves within 250 ms share one request. */
   function refreshSoon() {
     if (refreshing !== undefined || leave.signal.aborted) return
     refreshing = setTimeout(() => {
@@ -118,8 +117,8 @@ export function openLog(session_id: string): SessionLog {
   }
 
   /**
-   * The newest runes first, since the server has them at hand; what it says about the whole of a long session takes it
-   * longer, and comes when it comes. The stream goes on from the runes.
+   * Loads the newest runes; the stream goes on from the last of them. The session itself is read in parallel, since a long
+   * one takes the server longer.
    */
   async function begin(): Promise<boolean> {
     const newest = await listRunes(session_id, { limit: firstPage, backward: true }, leave.signal)
@@ -137,7 +136,7 @@ export function openLog(session_id: string): SessionLog {
     return true
   }
 
-  /** Where everything was when the server looked, and what the runes since then say. */
+  /** The spine that the server sent, with the runes after it applied. */
   function placeSpine() {
     if (session === undefined) return
     spine = createSpine(session.spine, session.event_id)
@@ -182,7 +181,7 @@ export function openLog(session_id: string): SessionLog {
   function takeText({ turn_id, round, offset, channel, content }: Delta) {
     if (channel !== 'text') return
     if (draft?.turn_id !== turn_id || draft.round !== round) draft = { turn_id, round, offset, text: '' }
-    // A piece that came twice, or that stands behind a gap, changes nothing.
+    // A duplicate piece, or one after a gap, is ignored.
     const known = draft.offset + draft.text.length - offset
     if (known >= 0) draft.text += content.slice(known)
   }
@@ -196,7 +195,7 @@ export function openLog(session_id: string): SessionLog {
     return loadingEarlier
   }
 
-  /** Several pages at once: event ids have no gaps, so it is known beforehand where each one begins. */
+  /** Loads several pages in parallel. Event ids have no gaps, so the start of each page is known. */
   async function loadBack(downTo: number): Promise<void> {
     while (!isWhole && !leave.signal.aborted && first > downTo) {
       const ends = Array.from({ length: atOnce }, (_, i) => first - i * page).filter((before) => before > 1)
@@ -244,7 +243,7 @@ export function openLog(session_id: string): SessionLog {
   }
 }
 
-/** What is durable takes the place of what was not. */
+/** Whether the recorded text replaces the draft. */
 function endsDraft(rune: Rune, draft: Draft): boolean {
   if (rune.turn_id !== draft.turn_id) return false
   if (rune.kind !== 'turn.assistant_delta') return rune.machine === 'turn'

@@ -71,7 +71,7 @@ interface Transcript {
   readonly take: (rune: Rune) => void
 }
 
-/** The transcript of a session, rune by rune. It can begin in the middle: what it did not hear of is left out. */
+/** The transcript of a session, rune by rune. It can begin in the middle; entries that began before are left out. */
 export function createTranscript(): Transcript {
   const entries: Entry[] = []
   const calls = new Map<string, ToolEntry>()

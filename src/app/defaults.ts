@@ -1,14 +1,8 @@
 import type { Settings } from '../runtime/engine.ts'
 import { type Warn, warnOnStderr } from './warnings.ts'
 
-/** The config file that commands read unless another is named. */
-export const defaultConfigFile = './statewright.config.ts'
-
 /** The store that commands use where neither they nor the environment nor a config name one. */
 export const defaultStore = 'sqlite:./statewright.db'
-
-/** The port of a server. If it is taken and no port was named, the server takes any free one. */
-export const defaultPort = 4400
 
 /** How a worker works unless its config says otherwise. */
 export const defaultSettings: Settings = {

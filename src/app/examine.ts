@@ -12,7 +12,7 @@ import { mayGo, type Stray } from '../runelog/segment.ts'
 import { createVerifier } from '../runes/verify.ts'
 import { listAgents } from '../surface/operations/agents.ts'
 import { parseStoreUrl, shownStore } from '../surface/store-url.ts'
-import type { ExistingStore, Finding, Where } from '../surface/wiring.ts'
+import { defaultConfigFile, type ExistingStore, type Finding, type Where } from '../surface/wiring.ts'
 import { configOf, storeOf } from './load-config.ts'
 import { openLookingClient } from './open-client.ts'
 import { openExisting } from './open-store.ts'
@@ -49,7 +49,7 @@ async function theConfig({ config: named }: Where): Promise<Finding> {
   const what = 'config'
   const config = await attempt(() => configOf(named))
   if (config instanceof Fault) return bad(what, config.message, 'fix what it names')
-  if (config === undefined) return odd(what, 'there is no ./statewright.config.ts', 'statewright init')
+  if (config === undefined) return odd(what, `there is no ${defaultConfigFile}`, 'statewright init')
   // On a store in memory: checks agents, tools and models, and touches nothing.
   const made = await attempt(() => createStatewright({ ...config, store: 'memory:', warn: () => {} }))
   if (made instanceof Fault) return bad(what, made.message, 'fix what it names')

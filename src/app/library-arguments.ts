@@ -9,7 +9,7 @@ import type { RunHandle } from '../runtime/run-handle.ts'
 import { closedObject, fieldProblems } from '../runtime/shape-problems.ts'
 import { harmless, readThrown } from '../runtime/thrown.ts'
 import { id } from '../wire/common.ts'
-import { expectedWaiting } from '../wire/interaction.ts'
+import { expectedWaiting, settlementOutcome } from '../wire/interaction.ts'
 import { planState } from '../wire/plan.ts'
 import { submissionBody } from '../wire/run.ts'
 import { runStatus, sessionState } from '../wire/session.ts'
@@ -27,16 +27,15 @@ const prose = z
 const text = prose.min(1)
 const reason = prose.optional()
 const person = prose.trim().min(1).max(200).optional()
-/** A server puts the names of operation and sender before the key that it was sent. */
+/** Longer than over HTTP: a server puts operation and sender before the key. */
 const key = prose.min(1).max(1_000).optional()
 const limit = z.int().min(1)
-/** JSON that is judged where it is taken in, with the limits that hold there. */
+/** JSON that the method itself checks, with its own limits. */
 const anything = z.unknown().optional()
 
 const budget = budgetOptions.optional()
 const { agent, budget: _each, session_budget: _all, ...submission } = submissionBody.shape
 const signed = { repliedBy: person, idempotencyKey: key, expectedWaiting }
-const outcome = z.enum(['happened', 'did_not', 'leave'])
 const decision = { task: text.optional(), reason, repliedBy: person, idempotencyKey: key }
 
 const optional = (shape: z.ZodRawShape) => closedObject(shape).optional()
@@ -119,7 +118,10 @@ const shapes = {
     approve: { ...question, approval: optional({ digest: z.string().max(200).nullish(), ...signed }) },
     deny: { ...question, denial: optional({ reason, ...signed }) },
     answer: { ...question, answer: anything, options: optional(signed) },
-    settle: { ...question, settlement: closedObject({ outcome, result: anything, reason, ...signed }) },
+    settle: {
+      ...question,
+      settlement: closedObject({ outcome: settlementOutcome, result: anything, reason, ...signed }),
+    },
   },
   agents: {
     spawn: { ...session, agent, how: optional({ parentId: anId, budget }) },
@@ -174,7 +176,7 @@ const shapes = {
 
 const from = z.int().min(0)
 const readModels = new Set(allModels(models).map(({ name }) => name))
-const model = z.custom<ReadModel>((given) => readModels.has(Object(given).name), 'It is no read model of the store.')
+const model = z.custom<ReadModel>((given) => readModels.has(Object(given).name), 'Expected a read model of the store.')
 const runelog = {
   read: {
     ...session,
@@ -256,8 +258,8 @@ function checkingHandle<H extends RunHandle>(run: H): H {
 }
 
 /**
- * What does not fit is refused when the first item is asked for. There is no generator in between: with one, a rune would
- * arrive after text that followed it and is not recorded yet.
+ * Refuses unfit arguments when the first item is asked for. A generator in between would delay each item by a turn of the
+ * event loop, and text that is not recorded yet would overtake the rune before it.
  */
 function checkingItems<A extends unknown[], T>(
   operation: string,
@@ -284,12 +286,13 @@ function checking<T extends object>(of: string, target: T, shapes: Shapes<T>): T
   return { ...target, ...Object.fromEntries(checked) }
 }
 
-/** A copy of what was passed, each member read once: a getter may throw, or say something else the next time. */
+/** A copy of the arguments. Each member is read once: a getter may throw, or return something else the next time. */
 function readArguments(operation: string, shapes: Arguments, args: readonly unknown[]): unknown[] {
   const problems: (Problem & { in: string })[] = []
-  // One more argument than a function has is let go by, as where it is passed to `map`. One that has none ignores nothing.
+  // Surplus arguments are ignored, since `map` passes them. A method without arguments refuses them: its caller expects
+  // them to have an effect.
   if (Object.keys(shapes).length === 0 && args.some((one) => one !== undefined))
-    problems.push({ in: 'arguments', pointer: '', problem: 'It takes none; call it without.' })
+    problems.push({ in: 'arguments', pointer: '', problem: 'It takes no arguments.' })
   const read = Object.entries(shapes).map(([name, shape], at) => {
     const { value, wrong = [] } = readArgument(shape, args[at])
     problems.push(...wrong.map((problem) => ({ in: name, ...problem })))

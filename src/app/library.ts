@@ -20,19 +20,22 @@ import type { PlansOfStore } from './open-plans.ts'
 
 /** A store with its agents: start runs, answer questions, observe, and close. */
 export interface Statewright extends Commands {
-  /** Intents that are judged before anything runs. */
+  /** Judge intents before anything runs, and read the frozen plans. */
   readonly plans: PlansOfStore
   /** The log of every session, to read and to follow. */
   readonly runelog: RunelogReader
   /** No other process writes to the store while it is open. */
   readonly isExclusive: boolean
-  /** The whole of an output that was too long for the model, by its reference; undefined if there is none. */
+  /**
+   * Returns the whole of an output that was too long for the model, by the `ref` in its result; undefined if there is
+   * none.
+   */
   output(ref: string): Promise<string | undefined>
   /** Resolves when no run, plan or goal is worked on or waits for a worker, and no deadline is being applied. */
   idle(): Promise<void>
   /**
-   * Lets go of every run at its next boundary, and closes the store if it was opened here. Another process, or the next
-   * start, goes on with what is not over. Calling it again waits for the same close.
+   * Releases every run at its next boundary, and closes the store if it was opened here. Another process, or the next
+   * start, continues runs that are not over. Calling it again waits for the same close.
    */
   close(): Promise<void>
 }

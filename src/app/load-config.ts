@@ -6,9 +6,9 @@ import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import { problemSentence } from '../runtime/shape-problems.ts'
 import { readThrown, stackOf } from '../runtime/thrown.ts'
-import type { Where } from '../surface/wiring.ts'
+import { defaultConfigFile, type Where } from '../surface/wiring.ts'
 import { configProblems } from './config.ts'
-import { defaultConfigFile, defaultStore } from './defaults.ts'
+import { defaultStore } from './defaults.ts'
 import type { StatewrightOptions } from './statewright.ts'
 
 /** The options of a config file, which names its store by URL. */

@@ -25,7 +25,10 @@ export interface PlanOptions {
 
 /** The plans of a store. */
 export interface PlansOfStore extends Omit<Plans, 'resumeAll' | 'idle' | 'stop'> {
-  /** Writes the files of an ended plan to a folder, where `statewright plan verify` checks them. */
+  /**
+   * Writes the files of an ended plan to a folder, where `statewright plan verify` checks them. Refused with
+   * `coordination_not_over` before its end, and with `file_unusable` if the folder cannot be written.
+   */
   export(coordination_id: string, folder: string): Promise<void>
 }
 

@@ -27,9 +27,13 @@ import { cleaning, type Warn, warnOnStderr } from './warnings.ts'
 
 /** A store that a process works on. */
 export interface Store {
+  /** The logs of the sessions. */
   readonly runelog: Runelog
+  /** Content that is kept outside the logs, by its hash. */
   readonly blobs: Blobs
+  /** Folded sessions that are kept over restarts. */
   readonly foldCache: FoldCache
+  /** Removes registered secrets. */
   readonly redactor: Redactor
   /** No other process writes to the store while it is open here. */
   readonly isExclusive: boolean

@@ -31,50 +31,68 @@ import { atLevel, cleaning, knownSecrets, logLevel, silent, type Warn, warnOnStd
 
 export type { Statewright } from './library.ts'
 
-/** What a Statewright is made of. */
+/** What a Statewright is made of: `store` and `agents` are required. */
 export interface StatewrightOptions {
   /** `sqlite:./file.db`, `postgres://…`, `memory:`, or a store that is open already. */
   readonly store: string | Store
+  /** The agents by name, each made with `agent({ … })`. At least one, unless `maxConcurrentRuns` is 0. */
   readonly agents: Readonly<Record<string, Agent>>
-  /** What agents may do without asking. */
+  /** What agents may do without asking. Default: tools that only read run, all others ask. */
   readonly policy?: PolicyOptions
-  /** Servers whose tools agents may be given, by the name under which their tools appear. */
+  /** MCP servers by name. An agent gets their tools with `agent({ mcp: ['name'] })`. */
   readonly mcp?: Readonly<Record<string, McpServerOptions>>
-  /** What plans are judged by. */
+  /** The registry, policy and signing key of plans. Goals need a registry too. */
   readonly plans?: PlanOptions
-  /** Values that never reach the disk, by name. */
+  /** Values that are removed from everything before it is recorded, shown or sent to a model, by name. */
   readonly secrets?: Readonly<Record<string, string>>
+  /** How the worker of this process behaves: lease, timeouts and limits. */
   readonly settings?: Partial<Settings>
-  /** How many runs are worked on at once in this process. With 0 it only gives commands, and others work. */
+  /**
+   * How many runs are worked on at once in this process. With 0 it only gives commands, and others work. Default: 64.
+   */
   readonly maxConcurrentRuns?: number
+  /** Called with each problem that fails no request. Default: one line on stderr. */
   readonly warn?: (message: string, details: object) => void
-  /** What tools, probes and models threw, with the stack (`info`), and each step (`debug`). Else stderr gets what `STATEWRIGHT_LOG` asks for. */
+  /**
+   * Called with what tools, probes and models threw (`info`) and with each step (`debug`). Default: stderr, as
+   * `STATEWRIGHT_LOG` says.
+   */
   readonly log?: Partial<Log>
   /** How `statewright serve` serves it. */
   readonly server?: ServerConfig
-  /** Time, timers, names and chance; a test moves them by hand. */
+  /** Clock, timers, ids and randomness, for tests that move time by hand. */
   readonly ports?: HandPorts
 }
 
 /** Where the server listens, what it is called, and who may ask it for what. */
 export interface ServerConfig {
+  /** The address to listen on. Any other machine needs TLS to reach it. Default: `127.0.0.1`. */
   readonly host?: string
+  /** The port to listen on. Default: 4400, or any free port if that one is taken. */
   readonly port?: number
-  /** Names that it answers to, besides those of the machine itself. */
+  /** Names in the `Host` header that the server accepts, besides those of this machine. */
   readonly hosts?: readonly string[]
-  /** Pages of others that may ask, such as `https://ops.example.com`. */
+  /** Origins of other pages that may send requests, such as `https://ops.example.com`. */
   readonly origins?: readonly string[]
-  /** Besides the one that the first start made, which may do everything. */
+  /** More tokens, each with a name that is recorded and a scope. The owner's token is made at the first start. */
   readonly tokens?: readonly { readonly name: string; readonly token: string; readonly scope: Scope }[]
+  /** Limits of requests, streams and answers. */
   readonly limits?: Partial<Limits>
 }
 
-/** What `statewright.config.ts` exports: the command line and the server make the same Statewright of it. */
+/**
+ * Types the options that `statewright.config.ts` exports, and returns them. The command line and the server read the
+ * file.
+ */
 export function defineConfig(options: StatewrightOptions): StatewrightOptions {
   return options
 }
 
-/** Opens the store, recovers what the last process left behind, and begins to work. */
+/**
+ * Opens the store, recovers what the last process left behind, and begins to work. Throws `bad_definition` before
+ * anything is opened if an option does not fit, `store_locked` if another process holds the store, and `store_unusable`
+ * or `store_unreachable` if it cannot be opened.
+ */
 export async function createStatewright(options: StatewrightOptions): Promise<Statewright> {
   return (await openStatewright(options)).sw
 }

@@ -1,7 +1,7 @@
 import type { Json } from '../kernel/json.ts'
 import type { Client } from '../surface/client.ts'
 import { answer, approve, deny, getInteraction, settle } from '../surface/operations/inbox.ts'
-import type { InteractionCard } from '../wire/interaction.ts'
+import type { InteractionCard, SettlementOutcome } from '../wire/interaction.ts'
 import type { Io } from './host.ts'
 import { card, proofOf } from './render/card.ts'
 import { paintFor, safeLine } from './render/text.ts'
@@ -37,7 +37,7 @@ interface Prompt {
 type Answer =
   | { readonly approve: { digest?: string } }
   | { readonly deny: { reason?: string } }
-  | { readonly settle: { outcome: 'happened' | 'did_not' | 'leave' } }
+  | { readonly settle: { outcome: SettlementOutcome } }
   | { readonly reply: Record<string, Json> }
 
 async function answerTo(asked: InteractionCard, prompt: Prompt): Promise<Answer | undefined> {

@@ -17,7 +17,8 @@ const refund = tool({
 })
 
 const support = agent({
-  role: 'You help customers with their orders.',
+  role: 'support',
+  instructions: 'You help customers with their orders.', // the model reads this
   tools: [refund],
   // A script, so that it runs without a key. A real model is the model object of any AI SDK provider package:
   //   import { anthropic } from '@ai-sdk/anthropic'
@@ -34,7 +35,7 @@ export default defineConfig({
   // One file, one process at a time. For several: postgres://HOST/DATABASE
   store: 'sqlite:./statewright.db',
   agents: { support },
-  // What agents may do without asking: read_only, auto (what only reads runs, the rest asks) or full_access.
+  // What agents may do without asking: read_only, auto (tools that only read run, the rest asks) or full_access.
   policy: { mode: 'auto' },
   // Values that must never reach the disk or a model, by name:
   // secrets: { PAYMENT_KEY: process.env.PAYMENT_KEY ?? '' },

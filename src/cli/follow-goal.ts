@@ -1,4 +1,5 @@
 import { type GoalReport, isQuestion } from '../autonomy/goals/report.ts'
+import { goalMachine } from '../machines/goal.ts'
 import type { Client } from '../surface/client.ts'
 import { getGoal } from '../surface/operations/goals.ts'
 import { getSession } from '../surface/operations/sessions.ts'
@@ -95,7 +96,7 @@ export async function followGoal(
   }
   if (last.ended_at !== null) {
     next(...questions(last).map(verbFor), `goal show ${goal_id}`)
-    return last.state === 'goal_met' ? exits.ok : exits.failed
+    return goalMachine.states[last.state].tone === 'good' ? exits.ok : exits.failed
   }
   if (last.held_up_by !== null && !(patient && isInterrupted)) {
     next(`goal show ${goal_id}`, await bringsBack(client, session_id))

@@ -1,4 +1,5 @@
 import { isTerminal } from '../kernel/machine.ts'
+import { declaredState } from '../machines/all.ts'
 import { runMachine } from '../machines/run.ts'
 import type { Rune } from '../runes/rune.ts'
 import { readThrown } from '../runtime/thrown.ts'
@@ -166,7 +167,7 @@ function mayHoldUp({ kind, run_id, to, event_id }: Rune, run: FollowedRun): bool
 }
 
 function endOf(rune: Rune<'run.moved'>, interrupted: boolean): Exit {
-  if (rune.to === 'succeeded') return 'ok'
+  if (declaredState('run', rune.to)?.tone === 'good') return 'ok'
   if (rune.payload.error_code === 'OUTCOME_UNKNOWN') return 'unknown'
   return interrupted && rune.to === 'canceled' ? 'interrupted' : 'failed'
 }

@@ -1,4 +1,5 @@
 import { budget } from '../runes/kinds.ts'
+import { defaultConfigFile } from '../surface/wiring.ts'
 
 interface Option {
   readonly type: 'boolean' | 'string'
@@ -43,7 +44,7 @@ export const whereOptions = {
     type: 'string',
     summary: 'sqlite:FILE or postgres://…; else $STATEWRIGHT_STORE, else what the config says',
   },
-  config: { type: 'string', summary: 'agents, tools and store; else ./statewright.config.ts' },
+  config: { type: 'string', summary: `agents, tools and store; else ${defaultConfigFile}` },
 } as const satisfies Options
 
 /** The last options of a command that calls operations. */
@@ -53,7 +54,7 @@ export const clientOptions = { ...whereOptions, ...jsonOption } as const satisfi
 export const storeOption = {
   store: {
     type: 'string',
-    summary: 'sqlite:FILE or postgres://…; else $STATEWRIGHT_STORE, else what ./statewright.config.ts says',
+    summary: `sqlite:FILE or postgres://…; else $STATEWRIGHT_STORE, else what ${defaultConfigFile} says`,
   },
 } as const satisfies Options
 

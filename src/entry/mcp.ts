@@ -44,4 +44,9 @@ export async function openMcp(
   return { tools, close }
 }
 
-export type { McpServerOptions } from '../adapters/mcp/server-config.ts'
+export type {
+  LocalMcpServerOptions,
+  McpServerOptions,
+  McpToolOptions,
+  RemoteMcpServerOptions,
+} from '../adapters/mcp/server-config.ts'

@@ -111,16 +111,23 @@ export interface Range {
   readonly after?: number
   /** Only runes with a smaller `event_id`. */
   readonly before?: number
+  /** At most this many. */
   readonly limit?: number
+  /** The newest first. */
   readonly backward?: boolean
 }
 
 /** Where the log of a session ends. */
 export interface Head {
+  /** The session. */
   readonly session_id: string
+  /** Its last event. */
   readonly event_id: number
+  /** The hash of that event, which covers all before it. */
   readonly hash: string
+  /** The session is closed: its log takes no more work. */
   readonly sealed: boolean
+  /** The log is in cold storage. */
   readonly archived: boolean
 }
 
@@ -168,22 +175,27 @@ export type FoldableRune = Omit<Rune, 'kind' | 'payload' | 'rune_id' | 'payload_
 
 /** One row of a read model. */
 export interface Row<V extends Json = Json> {
+  /** Its name, unique in the model. */
   readonly key: string
   /** The list that the row is in: a state, an owner. */
   readonly tag: string | null
   /** Its place in that list: a time, a priority. */
   readonly sort: number | null
+  /** Its content. */
   readonly value: V
 }
 
 /** Which rows of a model to read, in which order. */
 export interface ModelQuery {
+  /** Only rows with this tag. */
   readonly tag?: string
   /** Only rows whose key starts with this. */
   readonly prefix?: string
   /** Continues after this row. */
   readonly after?: { readonly sort: number | null; readonly key: string }
+  /** At most this many. */
   readonly limit?: number
+  /** The last row first. */
   readonly backward?: boolean
   /** Orders by key alone, so that the index finds the rows of a prefix up to the limit. */
   readonly by_key?: boolean

@@ -11,28 +11,35 @@ import { type Price, type RetryPolicy, usualRetries } from './turns/model-call.t
 
 /** An agent as a developer declares it. */
 export interface Agent {
-  /** What the agent is, such as `support`. It is recorded and shown. */
+  /** A short name of the agent's job, such as `support`. It is recorded and shown; the model does not see it. */
   readonly role: string
-  /** A `Model`, or the model object of an AI SDK provider package. */
+  /** The model object of an AI SDK provider package, such as `anthropic('…')`, or an implementation of `Model`. */
   readonly model: AnyModel
+  /** The tools that the agent may call, each made with `tool({ … })`. Default: none. */
   readonly tools: readonly Tool[]
-  /** The system message of the model. */
+  /** The system message for the model. Default: empty. */
   readonly instructions: string
-  /** The limits of each agent that is spawned from this definition. */
+  /** The limits of the agent in one session, over all its runs. Null, the default: no limits. */
   readonly budget: BudgetOptions | null
-  /** The price of its model. Without it, no cost is recorded. */
+  /**
+   * The price of the model. Without it, costs are not counted, and a limit in `costUsd` is never reached. Default:
+   * null.
+   */
   readonly price: Price | null
-  /** How many rounds of calls one turn may take. */
+  /** How many rounds of calls one turn may take before the run fails with `ROUND_LIMIT`. Default: 50. */
   readonly maxRounds: number
-  /** How failed model streams are retried. */
+  /**
+   * How often and when a failed answer of the model is tried again. Default: 3 tries, with at most 1 s and 2 s in
+   * between.
+   */
   readonly retries: RetryPolicy
-  /** It may hand a step to a person through the built-in tool. */
+  /** Whether the agent gets the built-in tool that hands a step to a person. Default: true. */
   readonly mayAsk: boolean
-  /** Names of agents that it may hand tasks to, each through a tool `delegate.<name>`. */
+  /** Names of configured agents that it may hand tasks to, each through a tool `delegate.<name>`. Default: none. */
   readonly delegates: readonly string[]
-  /** Tools of the MCP servers in the config: all of a server by its name, or one as `server.tool`. */
+  /** Tools of MCP servers in the config: a whole server by its name, or one tool as `server.tool`. Default: none. */
   readonly mcp: readonly string[]
-  /** Awaited whenever such an agent is spawned. If it throws, the agent fails and gets no work. */
+  /** Awaited whenever an agent of this name is spawned. If it throws, the agent is refused with `agent_unfit`. */
   readonly prepare?: () => void | Promise<void>
 }
 
@@ -51,7 +58,10 @@ type Given = Pick<Agent, 'role' | 'model'> &
     readonly retries?: Partial<RetryPolicy>
   }
 
-/** Defines an agent. Refuses unknown or unfit fields with what is allowed. */
+/**
+ * Defines an agent: `role` and `model` are required. Returns the agent with its defaults, frozen. Throws
+ * `bad_definition` if a field is unknown or does not fit; the message names the field and what is allowed.
+ */
 export function agent(given: Given): Agent {
   return checkedAgent(given, String(given?.role), '')
 }

@@ -72,36 +72,46 @@ export interface Preserving {
 
 /** How the workers of a process behave. */
 export interface Settings {
-  /** The name under which this process takes runs. */
+  /** The name under which this process takes runs. On a shared store an id is added to it. Default: `worker`. */
   readonly worker: string
-  /** How long a run may go without a sign of life from its worker. */
+  /** How long a worker keeps a run without renewing its lease. Default: 5000. */
   readonly leaseMs: number
-  /** How long a run that need not have a reply waits for one. */
+  /** How long a run that need not have a reply waits for one. Default: 15 minutes. */
   readonly replyTimeoutMs: number
-  /** How long a cancelled effect may take to end. After that it is cancelled, or unknown if it cannot be undone. */
+  /**
+   * How long a cancelled effect may take to end. After that it is cancelled, or unknown if it cannot be undone.
+   * Default: 5000.
+   */
   readonly cancelGraceMs: number
   /** How long after its timeout a stopped worker might still act; null where a dead process is surely dead. */
   readonly lateWorkerMs: number | null
-  /** How often a run may be put back without getting anywhere. */
+  /** How often a run may be requeued without progress before it fails. Default: 5. */
   readonly requeueLimit: number
-  /** How many turn errors in a row suspend a session. */
+  /** How many turn errors in a row suspend a session. Default: 5. */
   readonly errorThreshold: number
-  /** How often a task may be handed on before someone does it. */
+  /** How deep tasks may be delegated. Default: 8. */
   readonly maxDelegationDepth: number
-  /** How many tasks one run may have handed on that are not over. */
+  /** How many delegated tasks of one run may be open at once. Default: 32. */
   readonly maxOpenDelegations: number
-  /** How many tasks may be handed on in all for one run that was submitted, by it and by those below it. */
+  /** How many tasks one submitted run may delegate in all, with those that its delegates delegate. Default: 256. */
   readonly maxDelegations: number
 }
 
-/** Text on its way, before a rune has it. */
+/** A piece of text of a model that is not recorded yet. A rune repeats it later. */
 export interface EphemeralDelta {
+  /** The session of the run. */
   readonly session_id: string
+  /** The run. */
   readonly run_id: string
+  /** The turn. */
   readonly turn_id: string
+  /** The number of the model's answer within the turn. */
   readonly round: number
+  /** Where the piece begins in the text of its channel and round, in characters. */
   readonly offset: number
+  /** What the model says, or what it thinks. */
   readonly channel: 'text' | 'reasoning'
+  /** The piece. */
   readonly text: string
 }
 

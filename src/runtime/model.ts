@@ -14,9 +14,13 @@ export interface Model {
 
 /** The model object of an AI SDK provider package, known by its structure and not by an import. */
 export interface ProviderModel {
+  /** The version of the AI SDK's model interface: `v3` or `v4`. */
   readonly specificationVersion: string
+  /** The name of the provider. */
   readonly provider: string
+  /** The name of the model. */
   readonly modelId: string
+  /** Streams one answer. The adapter calls it. */
   doStream(options: never): PromiseLike<unknown>
 }
 
@@ -25,8 +29,11 @@ export type AnyModel = Model | ProviderModel
 
 /** What a model gets for one answer. */
 export interface ModelRequest {
+  /** The system message. */
   readonly instructions: string
+  /** The dialogue so far, oldest first. */
   readonly messages: readonly Message[]
+  /** The tools that the model may call. */
   readonly tools: readonly ToolDescription[]
   /** Earlier actions, with text of tools, files and models: quote it in the dialogue, never in the system message. */
   readonly memories: readonly string[]

@@ -44,11 +44,17 @@ function renamed(given: object, rename: (name: string) => string): object {
   return Object.fromEntries(fields.map((field) => [rename(field[0]), rewritten(field)]))
 }
 
-/** What an agent may spend. */
+/** What an agent, a run or a session may spend. A limit that is left out does not exist; 0 allows nothing. */
 export interface BudgetOptions {
+  /** Input and output tokens of the model together. */
   readonly tokens?: number | undefined
+  /** Calls of tools. */
   readonly toolCalls?: number | undefined
+  /**
+   * Milliseconds during which models and tools work. Time in the queue or spent waiting for a person does not count.
+   */
   readonly wallTimeMs?: number | undefined
+  /** US dollars by the `price` of the agent. */
   readonly costUsd?: number | undefined
 }
 
@@ -64,7 +70,7 @@ export const budgetOptions = closedObject({
 
 /** What agents may do without asking. */
 export interface PolicyOptions {
-  /** Default: `auto`. */
+  /** `read_only` denies changes, `auto` asks before them, `full_access` runs everything. Default: `auto`. */
   readonly mode?: Policy['mode']
   /** By tool name: ask each time, or never. Counts for tools that inherit, and wins over the mode. */
   readonly perToolOverrides?: Policy['per_tool_overrides']

@@ -17,6 +17,7 @@ export type RunEvent =
 
 /** How a run ended. */
 export interface RunResult {
+  /** The run. */
   readonly runId: string
   /** A final state of the run machine, such as `succeeded`, `failed` or `canceled`. */
   readonly status: RunStatus
@@ -30,18 +31,24 @@ export interface RunResult {
 
 /** Which events of a run to read, and how long. */
 export interface EventOptions {
+  /**
+   * The `event_id` of the last rune that the reader has: only later runes come. Default: from the beginning of the run.
+   */
   readonly after?: number | undefined
+  /** Ends the stream when it aborts. */
   readonly signal?: AbortSignal | undefined
 }
 
 /** One run: its events, its result, and the ways to stop it. */
 export interface RunHandle {
+  /** The session of the run. */
   readonly sessionId: string
+  /** The run. */
   readonly runId: string
   /**
-   * Everything from the beginning of the run to its end, live, or until this process closes or `signal` aborts. Leaving
-   * the loop stops listening. `after` is the `event_id` of a rune: only later runes come. Refused with `cursor_ahead` if
-   * the session has no such event yet, and with `store_poisoned` if the store fails.
+   * Streams the events of the run from its beginning to its end, live, or until this process closes or `signal` aborts.
+   * Leaving the loop unsubscribes. Refused with `cursor_ahead` if the session has no event `after` yet, and with
+   * `store_poisoned` if the store fails.
    */
   events(options?: EventOptions): AsyncIterable<RunEvent>
   /**
@@ -54,7 +61,10 @@ export interface RunHandle {
   cancel(reason?: string): Promise<Stopped>
   /** Stops the run once the effects under way have finished. `accepted` is false if it was over before. */
   interrupt(reason?: string): Promise<Stopped>
-  /** Gives the run new input: its turn ends at a safe boundary, and the next turn begins with it. */
+  /**
+   * Gives the run new input: its turn ends at a safe boundary, and the next turn begins with it. Refused with
+   * `transition_refused` if the run is over, and with `input_missing` or `input_unfit`.
+   */
   steer(input: Json): Promise<Stopped>
 }
 

@@ -39,9 +39,11 @@ export interface Member {
 
 /** A run whose worker is gone. */
 export interface AbandonedRun {
+  /** The session of the run. */
   readonly session_id: string
+  /** The run. */
   readonly run_id: string
-  /** The epoch of the lost worker. A higher one in the log means that the run was put back already. */
+  /** The epoch of the holder that is gone. A higher one in the log means that another worker requeued the run since. */
   readonly epoch: number
 }
 

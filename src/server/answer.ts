@@ -50,7 +50,7 @@ export function answering({ backend, kept }: Context, operation: Operation) {
     if (idempotency_key === null) return (await done()).body
     const place = `${by} ${operation.name} ${JSON.stringify(asked.params)}`
     const fingerprint = hash('sha256', canonicalJson(bodyOf(request)))
-    // These say in their answer whether it is a repetition, so the answer is not kept as it was.
+    // Their answer says whether it is a repetition, so the first answer cannot be sent again.
     const isOwn = operation.key_is_recorded === true
     const { body, isReplayed } = await (isOwn ? done() : kept.once(place, idempotency_key, fingerprint, done))
     const isRepeated = isOwn && (JSON.parse(body) as { is_repeated?: boolean }).is_repeated === true
@@ -73,10 +73,10 @@ export function answering({ backend, kept }: Context, operation: Operation) {
   }
 }
 
-/** How many items of a list are put into words before others get their turn. */
+/** How many items of a list are serialised before other requests get their turn. */
 const itemsAtOnce = 200
 
-/** The answer as JSON. Long lists in it are put into words in slices, so that others get their turn in between. */
+/** The answer as JSON. Long lists are serialised in slices, so that other requests get their turn in between. */
 async function textOf(answer: unknown): Promise<string> {
   if (answer === null || typeof answer !== 'object' || Array.isArray(answer)) return JSON.stringify(answer)
   const fields: string[] = []
@@ -93,7 +93,7 @@ async function textOf(answer: unknown): Promise<string> {
   return `{${fields.join(',')}}`
 }
 
-/** None at all says nothing, as `{}` does; `null` is something else. */
+/** No body means `{}`. `null` is a value of its own. */
 function bodyOf({ body }: FastifyRequest): Json {
   return body === undefined ? {} : (body as Json)
 }

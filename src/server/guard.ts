@@ -94,7 +94,7 @@ export function guard(app: FastifyInstance, { tokens, names, limits }: Doors): v
   }
 }
 
-/** The same for everyone, with a token or without: an address that no route has. */
+/** The refusal of an address without a route. It is the same with and without a token, so it reveals nothing. */
 export function noRoute({ method, url }: FastifyRequest) {
   const [path = ''] = url.split('?', 1)
   return faults.no_route({ method, path: path.slice(0, 200) })
@@ -106,7 +106,7 @@ function refuseOtherTargets({ raw: { url = '' } }: FastifyRequest) {
     throw faults.http_refused({ problem: 'its target must be a path that begins with "/", without "#".' })
 }
 
-/** Headers that decide. Node keeps the first of several; something in front may have judged the last. */
+/** Headers that decide about access. Node keeps the first of several; a proxy in front may have checked the last. */
 const decisive: ReadonlySet<string> = new Set(['host', 'authorization', 'content-type', 'origin', 'sec-fetch-site'])
 
 function refuseTwice({ raw: { rawHeaders } }: FastifyRequest) {
@@ -124,7 +124,7 @@ function refuseTokenInUrl({ query }: FastifyRequest) {
   if (parameter !== undefined) throw faults.token_in_url({ parameter })
 }
 
-/** A form or plain text can be sent from any page without asking; JSON cannot. */
+/** Any page can send a form or plain text without a CORS preflight, but not JSON. */
 function refuseOtherContent({ headers }: FastifyRequest) {
   const content_type = headers['content-type'] ?? ''
   if (!/^application\/json\s*(;\s*charset=utf-8\s*)?$/i.test(content_type)) throw faults.not_json({ content_type })
@@ -143,9 +143,9 @@ function watchConnections({ server }: FastifyInstance, limit: number): ReadonlyS
   return surplus
 }
 
-/** Who may ask, and for what. Only the digest of the secret is kept. */
+/** A token of a client. Only the digest of its secret is kept. */
 export interface Token {
-  /** What it is recorded under when it answers a question. */
+  /** The name that is recorded with its replies. */
   readonly name: string
   readonly scope: Scope
   readonly sha256: string
@@ -156,7 +156,7 @@ export function tokenOf(name: string, scope: Scope, secret: string): Token {
   return { name, scope, sha256: hash('sha256', secret) }
 }
 
-/** Finds the token of a request. All of them are compared, each in constant time: how long it takes tells nothing. */
+/** Finds the token of a request. It compares all of them, each in constant time, so that the time reveals nothing. */
 function createGatekeeper(tokens: readonly Token[]) {
   const known = tokens.map((token) => ({ token, digest: Buffer.from(token.sha256, 'hex') }))
 

@@ -17,8 +17,8 @@ interface Kept {
 }
 
 /**
- * Keeps answers of requests with a key, for a day and up to a limit. Without one, the answer is made from the record.
- * On a shared store none is kept: another process may erase content that it repeats.
+ * Keeps the answers to requests with a key, for a day and up to a limit. If none is kept, the record gives the answer. On
+ * a shared store none is kept: another process may erase content that the answer repeats.
  */
 export function createKeptAnswers(
   { keptAnswers, keptAnswersMs }: Limits,
@@ -37,7 +37,7 @@ export function createKeptAnswers(
   }
 
   return {
-    /** The answer that the same request got; else carries it out, and keeps its answer if there was one. */
+    /** Returns the answer that the same request got. Otherwise carries it out and keeps the answer. */
     async once(
       place: string,
       idempotency_key: string,
@@ -62,7 +62,7 @@ export function createKeptAnswers(
         else kept.delete(key)
         return { ...answer, isReplayed: answer.isReplayed === true }
       } catch (error) {
-        // What was refused may be accepted later; what is unknown is found out by asking again.
+        // A refused request may be accepted later, and one with an unknown outcome must reach the record again.
         kept.delete(key)
         throw error
       }
@@ -76,12 +76,12 @@ export function createKeptAnswers(
   }
 }
 
-/** As the draft has it, a text in quotes; most clients leave the quotes away. */
+/** Reads the header. The IETF draft puts the key in quotes; most clients leave them out. */
 export function readKey(header: string | readonly string[] | undefined): string | null {
   if (header === undefined) return null
   if (typeof header !== 'string') throw faults.key_unusable({ problem: 'there is more than one.' })
   const key = /^"(.*)"$/.exec(header)?.[1] ?? header
   if (!/^[\x21-\x7e]{1,200}$/.test(key))
-    throw faults.key_unusable({ problem: 'it must be 1 to 200 characters that can be seen, without blanks.' })
+    throw faults.key_unusable({ problem: 'it must be 1 to 200 visible ASCII characters, without spaces.' })
   return key
 }

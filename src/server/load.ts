@@ -48,7 +48,7 @@ export function boundLoad(app: FastifyInstance, limits: Limits) {
       if (hasLeft) return
       hasLeft = true
       const next = line.queue.shift()
-      // The next one takes the place.
+      // The next request in line takes over the place.
       if (next !== undefined) return next()
       line.underWay -= 1
       tidy(name, line)
@@ -89,7 +89,7 @@ export function boundLoad(app: FastifyInstance, limits: Limits) {
     await before
   }
 
-  /** Those that wait longest go first, until the rest is within the limit. */
+  /** Cuts off the oldest answers until the rest is within the limit. */
   function cutSlow() {
     for (const answer of sending.keys()) {
       if (waiting <= limits.answersBytes) return
@@ -120,14 +120,14 @@ export function boundLoad(app: FastifyInstance, limits: Limits) {
   })
 
   app.addHook('onSend', async (request, reply, payload) => {
-    // The work is done. The rest is up to the client, and others need not wait for that.
+    // The answer is made. Other requests of the token need not wait until the client has read it.
     request.leave?.()
     if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload
     const { socket } = request.raw
     if (socket.destroyed) return ''
     const bytes = Buffer.byteLength(payload)
     if (bytes <= limits.answerBytes) return payload
-    // A client that takes nothing for that long loses its connection.
+    // A client that reads nothing for that long loses its connection.
     socket.setTimeout(limits.answerMs)
     sending.set(reply.raw, bytes)
     waiting += bytes

@@ -59,10 +59,10 @@ function described({ name, summary, scope, params, query, body, returns, method 
   }
 }
 
-const keySays = 'The same key and the same content make the same request: what it brings about is brought about once.'
+const keySays = 'A request that is sent again with the same key and the same content takes effect once.'
 
 const problem = {
-  description: 'A refusal: what is, what was asked, and what would be accepted.',
+  description: 'A refusal: what is wrong, what is allowed, and what to do.',
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/problem' } } },
 }
 
@@ -145,7 +145,6 @@ interface Place {
 }
 
 function schemaOf(shape: z.ZodType, io: 'input' | 'output', { name, schemas }: Place): Schema {
-  // Where anything is taken, the schema says so.
   const {
     $schema: _,
     '~standard': __,

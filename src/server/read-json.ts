@@ -27,7 +27,7 @@ function decoded(body: Buffer): string {
   }
 }
 
-/** Level by level and not by recursion: how deep it goes is what the sender chooses. */
+/** Goes level by level and not by recursion, since the sender chooses the depth. */
 function problemWith(value: Json, { jsonDepth, jsonKeys, jsonString }: Limits): string | undefined {
   let level: Json[] = [value]
   let keys = 0

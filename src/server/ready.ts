@@ -4,7 +4,7 @@ import type { Timers } from '../runtime/ports.ts'
 /** How long the store may take to answer. Many load balancers wait for 2 s or less. */
 const answer_ms = 1_000
 
-/** Whether the store answers within a deadline. Clients that poll share one look, which may last much longer. */
+/** Whether the store answers within a deadline. Clients that poll share one read, which may last longer. */
 export function createReadiness(runelog: Pick<Runelog, 'head'>, timers: Timers) {
   let looking: Promise<boolean> | undefined
 

@@ -17,7 +17,7 @@ export function answerErrors(app: FastifyInstance, limits: Limits): void {
     request.log.info({ method, name: name ?? 'none', status: reply.statusCode, ms, by: token?.name }, 'answered')
   })
 
-  // What is not even a request gets its answer on the bare connection.
+  // A request that cannot be parsed never reaches a route, so the socket gets the answer.
   app.server.removeAllListeners('clientError')
   app.server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
@@ -28,12 +28,12 @@ export function answerErrors(app: FastifyInstance, limits: Limits): void {
 /** Answers an error with its problem. */
 export function sendProblem(error: FastifyError | Fault, request: FastifyRequest, reply: FastifyReply, limits: Limits) {
   const fault = faultOf(error, limits)
-  // What never reached a route has not been through the guard.
+  // The guard sets these headers; a request that reached no route has not passed it.
   if (!reply.hasHeader('x-request-id')) void reply.headers({ ...usualHeaders, 'x-request-id': request.id })
   if (fault.http >= 500) request.log.error({ err: error }, fault.code)
   if (fault.retry === 'later' && fault.http === 503) void reply.header('retry-after', '1')
   if (fault.http === 401) void reply.header('www-authenticate', 'Bearer realm="statewright"')
-  // The client may still be sending what was too much; nothing more is read from it.
+  // The client may still be sending the rest of the body. It is not read.
   if (fault.http === 413) void reply.header('connection', 'close')
   return reply
     .code(fault.http)

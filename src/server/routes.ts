@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { faults } from '../faults/catalogue.ts'
 import { mostProblems, pointerTo } from '../kernel/json.ts'
+import { unknownField } from '../runtime/shape-problems.ts'
 import type { Scope } from '../surface/operation.ts'
 import { flag } from '../wire/common.ts'
 import { fcmpEvent } from '../wire/fcmp.ts'
@@ -71,14 +72,14 @@ interface StreamRequest {
   readonly last_event_id: string | undefined
 }
 
-/** As operations do: a field that is misspelled would be read as not given. */
+/** Refuses query parameters that a stream does not have: a misspelled one would have no effect. */
 export function refuseUnknown(operation: string, known: readonly string[], given: readonly string[]): void {
   const unknown = given.filter((field) => !known.includes(field))
   if (unknown.length === 0) return
-  const problem = `There is no such field; there is ${known.join(', ') || 'none'}.`
+  const sayUnknown = (field: string) => (known.length === 0 ? 'It takes no query.' : unknownField(field, known))
   const problems = unknown
     .slice(0, mostProblems)
-    .map((field) => ({ in: 'query', pointer: pointerTo([field]), problem }))
+    .map((field) => ({ in: 'query', pointer: pointerTo([field]), problem: sayUnknown(field) }))
   throw faults.bad_request({ operation, problems })
 }
 
@@ -134,7 +135,7 @@ export function streamRoutes(streams: Streams): readonly StreamRoute[] {
 function readRunes(given: string | undefined): boolean {
   const read = flag.default(false).safeParse(given)
   if (read.success) return read.data
-  const problem = 'It is 1 or true to send the runes, 0 or false not to.'
+  const problem = 'Expected 1 or true to send the runes, 0 or false to leave them out.'
   throw faults.bad_request({ operation: 'stream_session', problems: [{ in: 'query', pointer: '/runes', problem }] })
 }
 
@@ -153,6 +154,6 @@ function readCursor(
   const place = given === after ? { in: 'query', pointer: '/after' } : { in: 'headers', pointer: '/last-event-id' }
   throw faults.bad_request({
     operation,
-    problems: [{ ...place, problem: 'It is not a whole number that an event had as its id.' }],
+    problems: [{ ...place, problem: 'Expected the id of an event, a whole number.' }],
   })
 }

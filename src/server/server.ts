@@ -148,7 +148,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.get(urlOf(other.ready.path), declared(other.ready), async (request, reply) => {
     if (options.isBroken?.()) return say(reply, 503, 'broken')
     if (options.isLeaving?.()) return say(reply, 503, 'leaving')
-    // Anyone may ask, so why the store does not answer, and where it is, is only in the log.
+    // Anyone may ask, so only the log says where the store is and why it does not answer.
     const isReady = await storeAnswers((err) => request.log.error({ err }, 'the store does not answer'))
     return isReady ? say(reply, 200, 'ready') : say(reply, 503, 'unreachable', 'The store cannot be reached.')
   })
@@ -171,7 +171,7 @@ function declared({ name, scope }: OtherRoute) {
   return { config: { name, access: scope ?? 'open' } } as const
 }
 
-/** What a parameter in a path can be: an id as we give them, never empty and never a dot segment. */
+/** The pattern of a path parameter: an id, never empty and never a dot segment. */
 const parameter = '(^\\w[\\w.:-]{0,199}$)'
 
 /** A declared path as the router has it. A path whose parameters cannot be ids matches no route. */

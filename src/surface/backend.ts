@@ -11,31 +11,31 @@ import { createSessionViews, type SessionViews } from './session-views.ts'
 /** What can be asked of plans. */
 export type SurfacePlans = Omit<Plans, 'resumeAll' | 'idle' | 'stop'>
 
-/** What operations work with: in the server, or in a command that opens the store itself. */
+/** The ports of operations: in the server, or in a command that opens the store itself. */
 export interface Backend {
   readonly runelog: RunelogReader
   /** Only this process writes to the store. */
   readonly isExclusive: boolean
   readonly now: () => number
   readonly sha256: Sha256
-  /** The key that belongs to the store; made on first use. Only what an admin asks for signs with it. */
+  /** The signing key of the store; made on first use. Only operations with the scope `admin` sign. */
   readonly signer: () => Signer
-  /** The public half of that key; undefined if there is none yet. Nothing is made. */
+  /** The public half of that key; undefined if there is no key yet. It makes none. */
   readonly publicKey: () => string | undefined
   readonly check: CheckSignature
-  /** What is going on in each session, kept at hand for those who look. */
+  /** The folded sessions for readers. */
   readonly views: SessionViews
   /** The agents that can be given work here; none where a command has only the store. */
   readonly agents: () => readonly AgentCard[]
   /** The whole of an output that was too long for the model, by its reference. */
   readonly output: (ref: string) => Promise<string | undefined>
-  /** Not for reads: opening these may recover what a killed process left. */
+  /** Only for operations that change something: the first call may recover what a killed process left. */
   readonly commands: () => Promise<Commands>
-  /** Intents that are judged before anything runs. Nothing else is recovered or begun by asking for them. */
+  /** The plans of the store. Opening them recovers and starts no run. */
   readonly plans: () => Promise<SurfacePlans>
-  /** Runs that are running and that no process has. Where a process works, it takes them up, and there are none. */
+  /** Runs in state `running` that no process holds. Where a process works, it takes them, and there are none. */
   readonly abandoned: () => Promise<readonly AbandonedRun[]>
-  /** Text on its way, before it is durable. Returns the way to stop listening. */
+  /** Subscribes to text before it is recorded. Returns the function that unsubscribes. */
   readonly listen: (listener: (delta: EphemeralDelta) => void) => () => void
 }
 

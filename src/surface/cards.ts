@@ -13,13 +13,13 @@ import type { Backend } from './backend.ts'
 import { allows, type Scope } from './operation.ts'
 import type { SessionView } from './session-views.ts'
 
-/** What happens if no answer comes. */
+/** What happens if no answer comes before the deadline, in a sentence. */
 // biome-ignore format: tables are audited by eye, so their columns line up
-const silences: { readonly [S in Payload<'interaction.opened'>['on_silence']]: string } = {
-  wait:        'It waits however long that takes.',
-  cancel:      'It is taken back, and nothing is done.',
-  auto_decide: 'The run goes on and decides by itself.',
-  use_default: 'The defaults are taken for the answer.',
+export const silences: { readonly [S in Payload<'interaction.opened'>['on_silence']]: string } = {
+  wait:        'The question stays open until someone answers.',
+  cancel:      'The question is withdrawn, and nothing is done.',
+  auto_decide: 'The run goes on, and the agent decides by itself.',
+  use_default: 'The defaults are used as the answer.',
 }
 
 /** A question as this scope may see it: with `approve` all of it, also where it is not public. */
@@ -102,7 +102,7 @@ export function cardOf(
   }
 }
 
-/** A row of the list, as of now. It is made of the row alone: a list of thousands reads no log. */
+/** A session in a list. It is made of the row of the read model alone, so a list of thousands reads no log. */
 export function summaryCard(session_id: string, row: Summary, now: number, left?: Left): SummaryCard {
   const { open_runs, waiting, last_run: _, event_id: updated_event_id, ...rest } = row
   const run = urgentRun(row)
@@ -129,12 +129,12 @@ function urgentRun(row: Summary): RunAt | null {
   return row.open_runs.find((run) => run.status === status) ?? row.last_run
 }
 
-/** What a process that is gone left running in one session. */
+/** The abandoned runs of one session; undefined if it has none. */
 export async function leftIn(backend: Backend, session_id: string): Promise<Left | undefined> {
   return (await leftBehind(backend, (id) => id === session_id)).get(session_id)
 }
 
-/** The sessions with a run that is running and that no process has, as of the record: nothing is written for it. */
+/** The abandoned runs of the wanted sessions, with the calls whose outcome is unknown. Reads only. */
 export async function leftBehind(
   backend: Backend,
   isWanted: (session_id: string) => boolean,

@@ -8,7 +8,7 @@ import type { Asked, Operation } from './operation.ts'
 
 interface CarriedOut<R> {
   readonly answer: R
-  /** The request took effect before, here or elsewhere. */
+  /** The request took effect before, in this process or another. */
   readonly isReplayed: boolean
 }
 
@@ -22,9 +22,9 @@ export async function carryOut<P, Q, B, R>(
   if (operation.method === 'GET' || idempotency_key === null)
     return { answer: await operation.run(backend, asked), isReplayed: false }
   const place = canonicalJson([operation.name, by, params as Json, idempotency_key])
-  // What was left out stands in the body as undefined, which no JSON has.
+  // Fields that were left out are undefined in the body, and canonical JSON has no undefined.
   const content = canonicalJson(JSON.parse(JSON.stringify(body ?? {})) as Json)
-  // The digest outlives a redaction of the content. With the key in it, a short content cannot be found by guessing.
+  // The digest survives a redaction of the content. It includes the key, so that a short content cannot be guessed.
   const request_id = requestId(backend.sha256(place), backend.sha256(canonicalJson([place, content])))
 
   async function repeated(): Promise<CarriedOut<R> | undefined> {
@@ -42,14 +42,14 @@ export async function carryOut<P, Q, B, R>(
   try {
     return { answer: await onBehalfOf(request_id, () => operation.run(backend, asked)), isReplayed: false }
   } catch (error) {
-    // Another server, or another request to this one, was faster.
+    // A lost race: another request with the same key was recorded first.
     const other = isFault(error, 'request_recorded') ? await repeated() : undefined
     if (other === undefined) throw error
     return other
   }
 }
 
-/** What was asked, if every part of it fits; else one fault that names every field that does not. */
+/** The request with its parts parsed. Refused with one `bad_request` that names every field that does not fit. */
 export function readRequest<P, Q, B>(
   operation: Operation<P, Q, B>,
   given: Pick<Asked<P, Q, B>, 'idempotency_key' | 'by' | 'scope'> & { params: unknown; query: unknown; body: unknown },

@@ -9,18 +9,18 @@ import type { Operation } from './operation.ts'
 /** How the command line reaches operations: on the store itself, or through a server. Both answer alike. */
 export interface Client {
   call<P, Q, B, R>(operation: Operation<P, Q, B, R>, given: Given<P, Q, B>): Promise<R>
-  /** Everything after a cursor, without gap or duplicate, live; and text that is not durable yet. */
+  /** Streams every rune after the cursor, in order and exactly once, live; and text that is not recorded yet. */
   follow(session_id: string, after: number, signal: AbortSignal): AsyncIterable<Received>
   /** A session as a file that proves itself, line by line, each with its end. */
   bundle(session_id: string): Promise<AsyncIterable<string>>
-  /** A server answers, which works by itself. */
+  /** A server answers. It takes runs by itself. */
   readonly isServed: boolean
-  /** Where this process works itself: carries out what is asked for, and nothing else. A server works by itself. */
+  /** Lets this process take the run, session or goal that is named, and nothing else. Undefined if it cannot work. */
   readonly workOn?: (asked: Asked) => Promise<void>
   close(): Promise<void>
 }
 
-/** What a call gives: raw values, which the schemas of the operation check. */
+/** The input of a call: raw values, which the schemas of the operation check. */
 export interface Given<P, Q, B> {
   readonly params?: P
   readonly query?: Partial<Q>

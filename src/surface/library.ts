@@ -25,12 +25,9 @@ import type {
 } from '../wire/contract.ts'
 import type { ConsequenceView } from '../wire/dialogue.ts'
 import type { FcmpEvent } from '../wire/fcmp.ts'
-import type { InteractionCard } from '../wire/interaction.ts'
+import type { InteractionCard, SettlementOutcome } from '../wire/interaction.ts'
 import type { AgentCard, ListedRun, RunCard } from '../wire/run.ts'
 import type { SessionCard } from '../wire/session.ts'
-
-// An argument that does not fit is refused with `bad_request` by every method here. Every id that does not exist is
-// refused with `not_found`.
 
 /** Which runs to list. */
 export interface RunQuery {
@@ -42,75 +39,100 @@ export interface RunQuery {
   readonly cursor?: string
 }
 
-/** Runs: one job of one agent each. */
+/**
+ * Runs: one job of one agent each. Every method refuses an argument that does not fit with `bad_request`, and an id
+ * that does not exist with `not_found`.
+ */
 export interface Runs {
   /**
-   * Queues a run and resolves once it is recorded. Without `sessionId` it begins a session. The handle has the events
-   * and the result. Refused with `session_over`, `session_suspended` or `session_waits` if the session takes no work,
+   * Queues a run and resolves once it is recorded. Without `sessionId` it begins a session. Returns a handle with the
+   * events and the result of the run. Refused with `session_over` or `session_suspended` if the session takes no work,
    * with `agent_unfit` if the agent cannot be set up, and with `key_reused` if the key belongs to another submission.
    */
   start(submission: Submission): Promise<RunHandle & Submitted>
-  /** The handle of a run that was started before, perhaps by another process. */
+  /** Returns the handle of a run that was started before, perhaps by another process. */
   get(runId: string): Promise<RunHandle>
-  /** Where a run stands: status, result, budget, what it waits for. One that is not public shows no content. */
+  /** Returns where a run stands: status, result, budget, what it waits for. One that is not public shows no content. */
   show(runId: string): Promise<RunCard>
-  /** Runs of all sessions, one page at a time, the run that moved last first. */
+  /**
+   * Returns one page of the runs of all sessions, the run that moved last first. `next_cursor` leads to the next page.
+   */
   list(query?: RunQuery): Promise<Page<ListedRun>>
   /** Stops a run now and aborts what is under way. `accepted` is false if the run was over before. */
   cancel(runId: string, reason?: string): Promise<Stopped>
   /** Stops a run once the effects under way have finished. `accepted` is false if the run was over before. */
   interrupt(runId: string, reason?: string): Promise<Stopped>
   /**
-   * Gives a run new input: its turn ends at a safe boundary, and the next turn begins with it. Refused with
-   * `transition_refused` if the run is over, and with `input_missing` or `input_unfit`.
+   * Gives a run new input, a text or other JSON: its turn ends at a safe boundary, and the next turn begins with it.
+   * Refused with `transition_refused` if the run is over, and with `input_missing` or `input_unfit`.
    */
   steer(runId: string, input: Json): Promise<Stopped>
-  /** What was done to the contracts of a run, oldest first. */
+  /** Returns what was done to the contracts of a run, oldest first. */
   trace(runId: string): Promise<readonly ExecutionStep[]>
-  /** The conversation of a run so far (FCMP), by the number of its events. */
+  /** Returns the conversation of a run so far as FCMP events, in the order of their `seq`. */
   fcmp(runId: string): Promise<readonly FcmpEvent[]>
-  /** Runs that are running and that no process has. A process that works takes them itself, and the list is empty. */
+  /**
+   * Returns the runs in state `running` that no process holds. Where a process works, it takes them, and there are
+   * none.
+   */
   abandoned(): Promise<readonly AbandonedRun[]>
-  /** Calls back with text of every run that is not recorded yet. Returns the function that unsubscribes. */
+  /**
+   * Subscribes to text of all runs before it is recorded. Returns the function that unsubscribes. Errors of the
+   * listener are warned of.
+   */
   listen(listener: (delta: EphemeralDelta) => void): () => void
 }
 
-/** Sessions: one log each, with its agents, runs, goals and plans. */
+/**
+ * Sessions: one log each, with its agents, runs, goals and plans. Every method refuses an argument that does not fit
+ * with `bad_request`, and an id that does not exist with `not_found`.
+ */
 export interface Sessions {
   /**
    * Begins a session with its root agent ready. Nothing runs before its first run. `isRepeated` says that the same
-   * idempotency key created it before. Refused with `agent_unfit`, and with `key_reused`.
+   * idempotency key created it before. Refused with `agent_unfit` if the agent cannot be set up, and with `key_reused`
+   * if the key belongs to another session.
    */
   create(session: NewSession): Promise<CreatedSession>
-  /** All sessions, also archived ones. The session that changed its state last comes last, or first with `backward`. */
+  /**
+   * Returns all sessions, also archived ones. The session that changed its state last comes last, or first with
+   * `backward`.
+   */
   list(query?: SessionQuery): Promise<readonly ListedSession[]>
-  /** What a session is doing, what it waits for, and every machine in it that is not over. */
+  /** Returns what a session is doing, what it waits for, and every machine in it that is not over. */
   get(sessionId: string): Promise<SessionCard>
-  /** Lets no new turn begin. What is under way finishes. Refused with `transition_refused` if it is not active. */
+  /** Lets no new turn begin. Turns under way finish. Refused with `transition_refused` if the session is not active. */
   pause(sessionId: string, reason?: string): Promise<void>
   /** Resumes a paused session. Refused with `suspended_otherwise` if its budget or its errors suspended it. */
   resume(sessionId: string, reason?: string): Promise<void>
   /** Brings back a session that its errors suspended. Refused with `suspended_otherwise` if something else did. */
   reset(sessionId: string, reason?: string): Promise<void>
   /**
-   * Brings back a session that used up its budget, with new limits, counted from its beginning. A limit that is left out
-   * stays. Refused with `budget_too_small`, and with `suspended_otherwise` if something else suspended it.
+   * Brings back a session that used up its budget, with new limits, counted from its beginning. A limit that is left
+   * out stays. Refused with `budget_too_small`, and with `suspended_otherwise` if something else suspended it.
    */
   replenish(sessionId: string, budget: BudgetOptions, reason?: string): Promise<void>
-  /** Cancels open runs, terminates the agents and seals the log. Waits until no worker holds a run of the session. */
+  /**
+   * Cancels open runs, terminates the agents and seals the log. Resolves once no worker holds a run of the session.
+   * Refused with `transition_refused` if the session is closed already.
+   */
   close(sessionId: string, reason?: string): Promise<void>
-  /** Moves the log of a closed session to cold storage, where it stays readable. Refused if the session is not closed. */
+  /**
+   * Moves the log of a closed session to cold storage, where it stays readable. Refused with `transition_refused` if
+   * the session is not closed.
+   */
   archive(sessionId: string): Promise<void>
   /**
    * Erases the content of one rune from the store, from caches and from what models will see. The chain still verifies.
-   * `principal` signs for it. Refused with `content_in_use`, `session_busy` or `not_redactable`.
+   * `reason` and `principal`, the person who asks, are recorded and signed. Refused with `content_in_use` or
+   * `session_busy` while work depends on the content, and with `not_redactable` if it may not be erased.
    */
   redact(sessionId: string, eventId: number, reason: string, principal?: string): Promise<void>
-  /** What the agents of a session remember of what they did, oldest first. */
+  /** Returns what the agents of a session remember of their actions, oldest first. */
   memory(sessionId: string, query?: MemoryQuery): Promise<readonly MemoryFact[]>
-  /** All contracts of a session and all their moves, by time. Refused with `not_found` if it has none. */
+  /** Returns all contracts of a session and all their moves, by time. Refused with `not_found` if it has none. */
   timeline(sessionId: string): Promise<ExecutionTimeline>
-  /** Where the reasoning of a session or of one agent stands, now or after an earlier event. */
+  /** Returns where the reasoning of a session or of one agent stands, now or after an earlier event. */
   graphState(sessionId: string, of?: GraphOf): Promise<GraphState>
 }
 
@@ -128,67 +150,89 @@ export interface Denial extends ReplyOptions {
 
 /** What a person found out about an action whose outcome is unknown. */
 export interface Settlement extends ReplyOptions {
-  /** With `leave` the run fails with `OUTCOME_UNKNOWN`, and the question is asked again under another id. */
-  readonly outcome: 'happened' | 'did_not' | 'leave'
-  /** What the action returned, if it happened. */
+  /**
+   * `happened` completes the action. `did_not` fails it, so that it may be tried again. `leave` settles nothing: the
+   * run fails with `OUTCOME_UNKNOWN`, and the question is asked again under another id.
+   */
+  readonly outcome: SettlementOutcome
+  /** What the action returned. Only with `happened`. */
   readonly result?: Json
+  /** How the person knows. It is recorded. */
   readonly reason?: string
 }
 
 /**
- * Questions that wait for a person. Each reply is refused with `interaction_closed` if another reply or a deadline was
- * first, with `reply_unfit` if it does not fit the question, and with `key_reused`.
+ * Questions that wait for a person. Every method refuses an argument that does not fit with `bad_request`, and an id
+ * that does not exist with `not_found`. A reply is refused with `interaction_closed` if another reply or a deadline was
+ * first, with `reply_unfit` if it does not fit the question, and with `key_reused` if its key belongs to another reply.
  */
 export interface Inbox {
-  /** Every open question, oldest first. */
+  /** Returns every open question, oldest first. */
   list(): Promise<readonly OpenInteraction[]>
-  /** A question with everything to see before a reply, and what became of it. The prompt is verbatim. */
+  /** Returns a question with everything to see before a reply, and what became of it. The prompt is verbatim. */
   get(interactionId: string): Promise<InteractionCard & Question>
-  /** Allows exactly the action that the question shows. */
+  /** Allows exactly the action that the question shows. An irreversible action is refused without its `digest`. */
   approve(interactionId: string, approval?: Approval): Promise<Replied>
-  /** Refuses the action. */
+  /** Denies the action. The agent receives the reason. */
   deny(interactionId: string, denial?: Denial): Promise<Replied>
   /** Answers a form with `{ action, data }`, a question with `{ answer }`, or whatever else its request describes. */
   answer(interactionId: string, answer: Json, options?: ReplyOptions): Promise<Replied>
-  /** Resolves an unknown outcome. Refused with `too_early` while the worker that began the action may still act. */
+  /**
+   * Resolves an unknown outcome. `did_not` is refused with `too_early` while the worker that began the action may still
+   * carry it out.
+   */
   settle(interactionId: string, settlement: Settlement): Promise<Replied>
   /** Replies to a question of any kind with the recorded form of the reply. */
   reply(interactionId: string, reply: Reply): Promise<Replied>
   /**
-   * Calls of abandoned runs whose outcome is unknown. They become questions, unless a probe answers, when a process that
-   * works takes their run.
+   * Returns calls of abandoned runs whose outcome is unknown. They become questions, unless a probe answers, when a
+   * process that works takes their run.
    */
   unsettled(): Promise<readonly Unsettled[]>
 }
 
 /** How an agent is stopped. */
 export interface Kill {
+  /** Why. It is recorded. */
   readonly reason?: string
   /** Ends an agent in a turn at once, with its turn and its runs. Without it such an agent is refused with `agent_busy`. */
   readonly force?: boolean
 }
 
-/** Agents: those that are configured, and those in sessions. */
+/**
+ * Agents: those that are configured, and those in sessions. Every method refuses an argument that does not fit with
+ * `bad_request`, and an id or name that does not exist with `not_found`.
+ */
 export interface Agents {
-  /** The configured agents. */
+  /** Returns the configured agents. */
   list(): readonly AgentCard[]
-  /** Lets another agent join a session. With `parentId` it works for that agent and ends with it. */
+  /**
+   * Lets another agent join a session; returns its id. With `parentId` it works for that agent, draws on its budget and
+   * ends with it. Refused with `session_over`, with `agent_over` if the parent is terminated, and with `agent_unfit` if
+   * the agent cannot be set up.
+   */
   spawn(sessionId: string, agent: string, how?: Spawn): Promise<{ readonly agentId: string }>
   /** Terminates an agent and those that work for it. Refused with `agent_busy` during a turn, unless by force. */
   kill(agentId: string, how?: Kill): Promise<void>
 }
 
-/** Executions: the contract of each call that acts on the world. */
+/**
+ * Executions: the contract of each call that acts on the world. Every method refuses an argument that does not fit with
+ * `bad_request`, and an id that does not exist, or that no reader may see, with `not_found`.
+ */
 export interface Executions {
-  /** Where one contract stands. */
+  /** Returns where one contract stands. */
   snapshot(executionId: string): Promise<OneSnapshot>
-  /** What one contract did to the world, as reasoning sees it. */
+  /** Returns what one contract did to the world, as the model is told. */
   consequence(executionId: string): Promise<ConsequenceView>
-  /** Every move of one contract, oldest first. */
+  /** Returns every move of one contract, oldest first. */
   transitions(executionId: string): Promise<readonly TransitionRecord[]>
   /** Replies to the question that a contract waits for. Refused with `transition_refused` if it does not wait. */
   resume(executionId: string, reply: Reply): Promise<Resumed>
-  /** Lets a completed irreversible action happen once more. Refused with `not_repeatable` for every other one. */
+  /**
+   * Lets a completed irreversible action happen once more: the next call for it gets a new key. `allowedBy` is the
+   * person who allows it. Refused with `not_repeatable` for every other action.
+   */
   allowAgain(executionId: string, allowedBy?: string): Promise<void>
 }
 

@@ -6,7 +6,7 @@ import type { ModelQuery, Row } from '../runelog/port.ts'
 import { id, nothing } from '../wire/common.ts'
 import type { Backend } from './backend.ts'
 
-/** What a token allows. Each one allows what stands before it, too. */
+/** The scopes of a token, weakest first. Each scope includes those before it. */
 export const scopes = ['read', 'operate', 'approve', 'admin'] as const
 
 /** What a token allows. */
@@ -33,7 +33,7 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown> {
   readonly returns: z.ZodType<R>
   /** It does not change while the program runs: served with an ETag and kept by caches. */
   readonly immutable?: true
-  /** What it brings about is found again by its key in the log itself, also after a crash; no answer need be kept. */
+  /** The log itself has the idempotency key, so a repeated request is recognised after a crash. No answer is kept. */
   readonly key_is_recorded?: true
   /** It erases content. No answer that was kept before it is given again. */
   readonly erases?: true
@@ -54,7 +54,7 @@ export interface Asked<P, Q, B> {
   readonly params: P
   readonly query: Q
   readonly body: B
-  /** The same key makes the same request: what it brings about is brought about once. */
+  /** A request that is sent again with the same key takes effect once. */
   readonly idempotency_key: string | null
   /** The name of the token that asks, or `human` where none is needed. */
   readonly by: string
@@ -116,12 +116,12 @@ function operationOf<P, Q, B, R>(declared: Declared<string, P, Q, B, R>): Operat
   }
 }
 
-/** A key counts for its sender and for the operation: two senders who choose the same key do not meet. */
+/** The idempotency key with operation and sender: two senders may choose the same key. */
 export function requestKey(operation: string, { by, idempotency_key }: Asked<unknown, unknown, unknown>) {
   return idempotency_key === null ? undefined : canonicalJson([operation, by, idempotency_key])
 }
 
-/** The same object without the fields that were not given: a field that is there and undefined is another thing. */
+/** The same object without the fields that are undefined. */
 export function withoutUndefined<T extends object>(given: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]: Exclude<T[K], undefined>
@@ -141,7 +141,7 @@ export function readCursor(operation: string, cursor: string | undefined): Place
   if (cursor === undefined) return undefined
   const [, sort = '', key = ''] = /^(-?\d{0,15})_([\w.:-]{1,200})$/.exec(cursor) ?? []
   if (key !== '') return { sort: sort === '' ? null : Number(sort), key }
-  const problem = 'It is none that a page ended with; give a next_cursor, or nothing for the first page.'
+  const problem = 'It is not the next_cursor of a page. Leave it out for the first page.'
   throw faults.bad_request({ operation, problems: [{ in: 'query', pointer: '/cursor', problem }] })
 }
 

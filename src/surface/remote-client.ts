@@ -69,7 +69,7 @@ export function remoteClient({ url, token, fetch, pause }: RemotePorts): Client 
         const received = read(type, data)
         if (received === undefined) continue
         if (received.type === 'rune') {
-          // The connection broke after this rune and before its id.
+          // A duplicate: the connection broke after this rune and before its id.
           if (received.rune.event_id <= last) continue
           last = received.rune.event_id
         }
@@ -91,7 +91,7 @@ async function* endedLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<stri
   for await (const line of readLines(body)) yield `${line}\n`
 }
 
-/** What a follower wants of a stream: runes, and text that is not durable yet. */
+/** The rune or the unrecorded text in a server-sent event; undefined for every other event. */
 function read(type: string, data: string): Received | undefined {
   if (type === 'rune') return { type, rune: JSON.parse(data) as Rune }
   if (type !== 'delta') return undefined
@@ -111,12 +111,15 @@ function pathOf({ path }: { readonly path: string }, params: unknown, query: unk
   return asked.length === 0 ? filled : `${filled}?${new URLSearchParams(asked)}`
 }
 
-/** What a server refused, as the fault that it was. */
+/** The fault that a server refused a request with. */
 async function faultOf(url: string, response: Response): Promise<Fault> {
   const problem = (await response.json().catch(() => ({}))) as Partial<Record<string, unknown>>
   const { code, detail, details, retry } = problem
   if (typeof code !== 'string')
-    return faults.server_unreachable({ url, cause: `it answered ${response.status}, and not as ours do` })
+    return faults.server_unreachable({
+      url,
+      cause: `it answered ${response.status} without a problem document, so it is no Statewright server`,
+    })
   // A server of another version may send a code that this client does not know.
   const { kind } = Object.entries(faults).find(([known]) => known === code)?.[1].row ?? faults.unexpected.row
   const http = response.status as Fault['http']

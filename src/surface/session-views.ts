@@ -10,10 +10,10 @@ import type { RunelogReader } from '../runelog/port.ts'
 import { othersTurn, sliceRunes } from '../runelog/slices.ts'
 import type { Rune } from '../runes/rune.ts'
 
-/** A session as of its last rune, for those who only look: what is not public has no content in any part of it. */
+/** A folded session for readers, as of its last rune. Runes that are not public have no content in any part of it. */
 export interface SessionView {
   readonly state: SessionState
-  /** Its runes without what only accompanies them: text and output on their way. */
+  /** Its runes without `turn.assistant_delta` and `tool.progress`. */
   readonly steps: readonly Rune[]
   readonly histories: ReadonlyMap<string, ContractHistory>
   /** Where every subject is, and what is going on in words. */
@@ -22,7 +22,7 @@ export interface SessionView {
   readonly hidden: ReadonlySet<string>
 }
 
-/** The fold cache of those who only look. */
+/** The fold cache of readers. */
 export interface SessionViews {
   /** Refused with `not_found` if there is no such session. */
   of(session_id: string): Promise<SessionView>
@@ -34,21 +34,21 @@ interface Growing extends SessionView {
   readonly steps: Rune[]
   readonly histories: GrowingHistories
   readonly hidden: Set<string>
-  /** Nothing was recorded since it was read, as far as this process can know. */
+  /** This process knows of no rune that was recorded since the last read. */
   isFresh: boolean
-  /** How often something was recorded since it is kept. */
+  /** How often this process was told of new runes. A read that saw it change may have missed one. */
   rung: number
-  /** How many of its steps are in the sum of all that are kept. */
+  /** How many of its steps are counted in `size`. */
   counted: number
 }
 
-/** How many runes are kept at hand over all sessions. Those looked at longest ago go first. */
-const kept = 100_000
+/** How many runes the cache holds over all sessions. The session that was read longest ago is dropped first. */
+const keptRunes = 100_000
 
 const accompanying: ReadonlySet<string> = new Set<Rune['kind']>(['turn.assistant_delta', 'tool.progress'])
 
-/** How many subjects are known by their session. */
-const placed = 100_000
+/** How many subjects have their session remembered. */
+const keptPlaces = 100_000
 
 /** Reads each session once, then only new runes. With `isExclusive`, a view without news needs no read. */
 export function createSessionViews(runelog: RunelogReader, isExclusive: boolean): SessionViews {
@@ -80,16 +80,16 @@ export function createSessionViews(runelog: RunelogReader, isExclusive: boolean)
     if (head === undefined) throw faults.not_found({ what: 'session', id: session_id })
     const view = known ?? blank(session_id, hiddenIn.get(session_id) ?? new Set())
     if (view.state.event_id !== head.event_id && !(await readOn(view))) {
-      // What was erased must not be shown from memory.
+      // The cached view has content that was erased or became secret: fold the session again without it.
       forget(session_id)
       return look(session_id)
     }
-    // What was recorded while it was read may not be in it.
+    // A rune that was recorded during the read may be missing.
     view.isFresh = view.rung === rung
     return keep(session_id, view)
   }
 
-  /** False if something that was read before has been redacted, or turned out to be secret, since. */
+  /** Folds the new runes. False if a rune that was folded before has been redacted, or turned out to be secret. */
   async function readOn(view: Growing): Promise<boolean> {
     const { state, hidden, histories } = view
     const from = state.event_id
@@ -116,7 +116,7 @@ export function createSessionViews(runelog: RunelogReader, isExclusive: boolean)
     view.counted = view.steps.length
     size += view.counted
     for (const id of views.keys()) {
-      if (size <= kept || id === session_id) break
+      if (size <= keptRunes || id === session_id) break
       forget(id)
     }
     return view
@@ -145,7 +145,7 @@ export function createSessionViews(runelog: RunelogReader, isExclusive: boolean)
       const subject = (await runelog.row(subjects, subject_id))?.value
       if (subject?.machine !== machine)
         throw faults.not_found({ what: machine === 'contract' ? 'execution' : machine, id: subject_id })
-      if (places.size >= placed) places.clear()
+      if (places.size >= keptPlaces) places.clear()
       places.set(name, subject.session_id)
       return subject.session_id
     },
@@ -168,7 +168,7 @@ function isSecretContract({ visibility, machine }: Rune): boolean {
   return visibility === 'secret' && machine === 'contract'
 }
 
-/** A question about a hidden contract is still put to a person. */
+/** Whether a rune belongs to a hidden contract. Its questions are still shown, since a person must answer them. */
 export function isHidden({ execution_id, machine }: Rune, hidden: ReadonlySet<string>): boolean {
   return execution_id !== undefined && hidden.has(execution_id) && machine !== 'interaction'
 }
@@ -185,7 +185,7 @@ interface FoundRun {
   readonly session_id: string
 }
 
-/** A run and the session it belongs to, without opening anything that works. */
+/** A run with the view of its session. Refused with `not_found` if there is none. */
 export async function findRun({ views }: { readonly views: SessionViews }, run_id: string): Promise<FoundRun> {
   const session_id = await views.sessionOf('run', run_id)
   const view = await views.of(session_id)

@@ -1,4 +1,4 @@
-/** What the wiring (`src/app`) provides and the command line uses: stores, clients, workers and servers. */
+/** What `src/app` and the command line share: stores, clients, workers, servers, and the defaults of both. */
 import type { Fault } from '../faults/fault.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Damage } from '../runelog/damage.ts'
@@ -7,6 +7,12 @@ import type { Stray } from '../runelog/segment.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { AbandonedRun } from '../runtime/store.ts'
 import type { StoreKey } from './backend.ts'
+
+/** The config file that commands read unless another is named. */
+export const defaultConfigFile = './statewright.config.ts'
+
+/** The port of a server. If it is taken and no port was named, the server takes any free one. */
+export const defaultPort = 4400
 
 /** The places that a command names. The environment, the config and the defaults fill in the rest. */
 export interface Where {
@@ -78,6 +84,7 @@ export interface Working {
 
 /** How a server is started. What is given here wins over `server` in the config. */
 export interface ServingOptions {
+  /** The address to listen on. Default: `127.0.0.1`, which only this machine reaches. */
   readonly host?: string
   /** Default: 4400, or any free port if that one is taken. */
   readonly port?: number

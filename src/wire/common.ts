@@ -28,8 +28,9 @@ export const pageQuery = {
 
 /** One page of a list. */
 export interface Page<T> {
+  /** The items of this page. */
   readonly items: readonly T[]
-  /** Null: that was all. */
+  /** The `cursor` of the next page; null if this is the last. */
   readonly next_cursor: string | null
 }
 
@@ -58,7 +59,7 @@ export const problemShape = z.object({
   type: z.url(),
   title: z.string(),
   status: z.int(),
-  /** What is, what was asked, and what would be accepted. */
+  /** What is wrong, what is allowed, and what to do. */
   detail: z.string(),
   code: z.string(),
   retry: z.enum(['never', 'at_once', 'later']),

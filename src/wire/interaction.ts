@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { stateNames } from '../kernel/machine.ts'
 import { interactionMachine } from '../machines/interaction.ts'
-import { interactionKind, jsonObject, jsonValue } from '../runes/kinds.ts'
+import { interactionKind, jsonObject, jsonValue, kinds } from '../runes/kinds.ts'
 import { visibilities } from '../runes/rune.ts'
 import { id } from './common.ts'
 import { snapshotShape } from './contract.ts'
@@ -20,7 +20,7 @@ const asked = {
   interaction_kind: interactionKind,
 }
 
-/** All that a person has to see before saying yes, and what became of it. Nothing in it is cut. */
+/** A question with everything that a person must see before they answer, and its outcome. No text is cut. */
 export const interactionShape = z.object({
   ...asked,
   agent: z.string().nullable(),
@@ -41,7 +41,7 @@ export const interactionShape = z.object({
   evidence: z.array(jsonValue).readonly(),
   opened_at: z.int(),
   deadline: z.int().nullable(),
-  on_silence: z.enum(['wait', 'cancel', 'auto_decide', 'use_default']),
+  on_silence: kinds['interaction.opened'].shape.on_silence,
   /** What silence does, in a sentence. */
   silence: z.string(),
   closed_at: z.int().nullable(),
@@ -58,7 +58,7 @@ export const openInteractionShape = z.object({
   prompt: z.string(),
   deadline: z.int().nullable(),
   opened_at: z.int(),
-  /** That of the run that asks. Only who may answer sees a prompt that is not public. */
+  /** The visibility of the run that asks. A prompt that is not public needs the scope `approve`. */
   visibility: z.enum(visibilities),
 })
 
@@ -79,6 +79,12 @@ export type UnsettledItem = z.infer<typeof unsettledShape>
 
 /** A question in the inbox. */
 export type InboxItem = z.infer<typeof openInteractionShape>
+
+/** The answers to a settlement: the action happened, it did not, or the person leaves the question open. */
+export const settlementOutcome = z.enum(['happened', 'did_not', 'leave'])
+
+/** What a person found out about an action whose outcome is unknown. */
+export type SettlementOutcome = z.infer<typeof settlementOutcome>
 
 /** What an answer brought about. */
 export const repliedShape = z.object({

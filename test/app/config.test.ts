@@ -115,7 +115,7 @@ describe('a config with a mistake is refused before anything is opened', () => {
     expect(warnings).toEqual([['the policy names tools that no agent here has', { tools: ['paymnts.refund'] }]])
   })
 
-  test('config: an agent that wants a server which is not there', async () => {
+  test('config: an agent that names an MCP server that is not configured is refused', async () => {
     const lost = agent({ role: 'lost', model: scriptedModel([say('hello')]), mcp: ['files'] })
     const config = { store: 'memory:', agents: { lost } }
     await expect(createStatewright(config)).rejects.toThrow(/\/agents\/lost\/mcp: Unknown MCP server or tool "files"/)

@@ -168,7 +168,7 @@ test('library: a function that takes no arguments refuses one, and takes undefin
   for (const [operation, ask] of Object.entries(asks)) {
     await expect(ask({ state: 'stopped' }), operation).rejects.toMatchObject({
       code: 'bad_request',
-      details: { operation, problems: [{ in: 'arguments', problem: 'It takes none; call it without.' }] },
+      details: { operation, problems: [{ in: 'arguments', problem: 'It takes no arguments.' }] },
     })
     expect(await ask(undefined)).toEqual([])
   }

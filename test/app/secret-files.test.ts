@@ -176,7 +176,7 @@ test.each<readonly [string, () => void, RegExp]>([
   expect(readdirSync(copy).sort()).toEqual(['app.db', 'app.db.pub'])
 })
 
-test('F-85 backup: a store that never had a key is copied without a word about it', async () => {
+test('F-85 backup: a store that never had a key is copied without a warning', async () => {
   const copy = join(scratch.fresh(), 'one')
   const { exit, out, err } = await runCli(['backup', copy, '--store', store, '--json'])
   expect({ exit, err }).toEqual({ exit: 0, err: '' })
@@ -235,7 +235,7 @@ test.each(['/proc/x', '/sys/x'])(
   },
 )
 
-test('F-95 doctor: what it tries leaves nothing behind', async () => {
+test('F-95 doctor: its checks leave no file behind', async () => {
   for (const place of [home, join(home, 'a', 'b')]) {
     vi.stubEnv('STATEWRIGHT_HOME', place)
     expect(await doctor()).toMatch(/ok +key file +\S+ is made by the first process that needs it/)

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { atLevel, limitedWarn, logLevel } from '../../src/app/warnings.ts'
 
-test('F-103, F-111 warnings: at most five of a kind are told in a minute, and the next one counts the others', () => {
+test('F-103, F-111 warnings: at most five of a kind pass in a minute, and the next one counts those left out', () => {
   let now = 0
   const told: [string, object][] = []
   const warn = limitedWarn(
@@ -18,7 +18,7 @@ test('F-103, F-111 warnings: at most five of a kind are told in a minute, and th
 
 afterEach(() => vi.unstubAllEnvs())
 
-test('F-31 STATEWRIGHT_LOG: it names the level, and an unknown one is refused with those there are', () => {
+test('F-31 STATEWRIGHT_LOG: it names the level, and an unknown one is refused with the known levels', () => {
   vi.stubEnv('STATEWRIGHT_LOG', '')
   expect(logLevel('info')).toBe('info')
   vi.stubEnv('STATEWRIGHT_LOG', 'debug')

@@ -194,7 +194,7 @@ test('F-87 answers: clients that do not take a large answer are cut off when all
 
 const left = isProof ? 30 : 4
 
-test(`F-87 answers: what ${left} clients asked for before they hung up is not made, and costs no other client its answer`, async () => {
+test(`F-87 answers: requests of ${left} clients that hung up are not carried out, and cost no other client its answer`, async () => {
   const server = await serve({ answersBytes: 32 * mb })
   const { run_id } = await answered(server, longest, '€')
   const path = `/api/runs/${run_id}/result`

@@ -123,7 +123,7 @@ export function createClient(bank: Awaited<ReturnType<typeof startBank>>, chance
             ? { path: `${path}/settle`, body: { outcome: 'happened' }, session_id }
             : {
                 path: `${path}/settle`,
-                body: { outcome: 'did_not_happen', reason: 'There is no booking.' },
+                body: { outcome: 'did_not', reason: 'There is no booking.' },
                 session_id,
               }
       await send(interaction_id, reply)

@@ -59,7 +59,7 @@ describe('a card', () => {
     for (const part of ['payments.refund', 'it cannot be undone', 'key-1', 'ab'.repeat(32), 'cd'.repeat(32)])
       expect(shown).toContain(part)
     expect(shown).toContain('asked 1 min ago')
-    expect(shown).toContain('(in 15 min); then it counts as not approved')
+    expect(shown).toContain('(in 15 min). The question is withdrawn, and nothing is done.')
   })
 
   test('card: a question without a deadline about a reversible action says both', () => {

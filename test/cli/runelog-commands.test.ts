@@ -107,7 +107,7 @@ describe('verify', () => {
     expect({ exit, err }).toEqual({ exit: 5, err: expect.stringMatching(new RegExp(`^ses_1 event ${event_id}: `)) })
   })
 
-  test('truncate and re-chain: found with checkpoints that were kept elsewhere', async () => {
+  test('verify: a truncated and re-chained log is found with checkpoints that were kept elsewhere', async () => {
     const kept = join(folder, 'kept.ndjson')
     expect(await runCli(['checkpoint', ...store(), '-o', kept])).toMatchObject({ exit: 0 })
     expect((statSync(keyFileOf(`sqlite:${path}`)).mode & 0o777).toString(8)).toBe('600')
@@ -236,7 +236,7 @@ describe('export', () => {
     })
   })
 
-  test('re-chain with another key: found with the right --key', async () => {
+  test('verify: a bundle that another key signed again is found with the right --key', async () => {
     const known = (JSON.parse(lines().at(-1) as string) as { checkpoint: { public_key: string } }).checkpoint.public_key
     expect(await verify('--key', known)).toMatchObject({ exit: 0 })
     rechain(6)

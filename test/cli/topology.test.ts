@@ -59,7 +59,7 @@ test('topology: an unknown machine exits 2 and lists the known ones', async () =
   const { exit, out, err } = await runCli(['topology', 'parrot', '--json'])
   expect({ exit, out }).toEqual({ exit: 2, out: '' })
   expect((JSON.parse(err) as { message: string }).message).toContain(
-    `There is no machine "parrot"; there are ${names.join(', ')}.`,
+    `Unknown machine "parrot". Machines: ${names.join(', ')}.`,
   )
 })
 

@@ -28,7 +28,7 @@ test('worker: works as its config says, until a signal stops it', async () => {
   expect(out.split('\n')).toEqual([
     'Working with support: at most 64 runs at once.',
     'No other process can work on this store meanwhile.',
-    'SIGTERM: letting go of what is under way.',
+    'SIGTERM: releasing the runs under way.',
     'Stopped.',
   ])
 })

@@ -54,7 +54,7 @@ const anyGraph = fc.integer({ min: 1, max: 200 }).chain((size) =>
   }),
 )
 
-test('a graph in lanes: the same one twice is the same picture, edges lead to the right, no two boxes share a place', () => {
+test('pictures: a graph in lanes is drawn the same each time, edges lead to the right, no two boxes share a place', () => {
   fc.assert(
     fc.property(anyGraph, ({ nodes, edges }) => {
       const given: readonly Node[] = nodes.map((lane, i) => ({ id: `n${i}`, lane }))
@@ -102,7 +102,7 @@ test('pictures: durations as people say them', () => {
   expect(said).toEqual(['0 ms', '999 ms', '1 s 500 ms', '59 s', '4 min 12 s', '1 h', '1 d 1 h'])
 })
 
-test('what is sent of a form: nothing for what was left empty, and each type as itself', () => {
+test('form: an empty field is not sent, and each type is sent as itself', () => {
   const [text, number, many] = fieldsOf({
     fields: [
       { name: 'a' },

@@ -88,7 +88,7 @@ async function thrownBy(call: () => unknown): Promise<string | null> {
   }
 }
 
-test('statewright/plans: the table of this test has every exported function, and what fits is taken', async () => {
+test('statewright/plans: the table of this test has every exported function, and each accepts arguments that fit', async () => {
   expect(functions.map(([name]) => name).sort()).toEqual(Object.keys(fitting).sort())
   for (const [name, call] of functions)
     expect([name, await thrownBy(() => call(...(fitting[name] ?? [])))]).toEqual([name, null])

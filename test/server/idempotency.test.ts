@@ -56,7 +56,7 @@ test('idempotency: the same submission with the same key is one run, however oft
   expect(await world.runes(session_id)).toHaveLength(before)
 })
 
-test('a key is remembered by the log: another process on the same store knows it', async () => {
+test('idempotency: the log keeps the key, so another process on the same store knows it', async () => {
   const { ask, world, close } = await served()
   const sent = [
     ['/api/runs', { agent: 'support', input: 'Refund.' }],
@@ -123,7 +123,7 @@ test('idempotency: any other request with a key is carried out once, and its ans
   expect(await ask(pause, { token: 'noa-secret', body: {}, headers: key('p') })).toMatchObject({ status: 200 })
 })
 
-test('idempotency: while a request is being carried out, its repetition is told so', async () => {
+test('idempotency: a repetition of a request under way is refused as request_under_way', async () => {
   const goOn = Promise.withResolvers<void>()
   const begun = Promise.withResolvers<void>()
   let carriedOut = 0

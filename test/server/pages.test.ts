@@ -187,7 +187,7 @@ test('F-80 guard: it judges the route that the router matched, and a route witho
   expect(await sent('/api/sessions?%74oken=x', [host, who])).toBe(400)
 })
 
-test('server pages: a name of the server counts however it is capitalised', async () => {
+test('guard: names in the Host header are compared without case', async () => {
   const { ask } = await served({ hosts: ['Ops.Example.com'] })
   for (const host of ['ops.example.com', 'OPS.example.com:443'])
     expect((await ask('/api/sessions', { headers: { host } })).status, host).toBe(200)

@@ -19,16 +19,16 @@ async function opened() {
 test('streams: a query field that a stream does not have is refused, and the refusal lists those it has', async () => {
   const { run, get } = await opened()
   const streams: readonly [string, string][] = [
-    [`/api/sessions/${run.sessionId}/stream`, 'after, runes'],
-    [`/api/runs/${run.runId}/events`, 'after'],
-    ['/api/summaries/stream', 'none'],
+    [`/api/sessions/${run.sessionId}/stream`, 'Unknown field "bogus". Known fields: after, runes.'],
+    [`/api/runs/${run.runId}/events`, 'Unknown field "bogus". Known fields: after.'],
+    ['/api/summaries/stream', 'It takes no query.'],
   ]
-  for (const [path, known] of streams) {
+  for (const [path, says] of streams) {
     const refused = await get(`${path}?bogus=1&__proto__=2`)
     expect(refused.status, path).toBe(422)
     const { code, detail } = (await refused.json()) as { code: string; detail: string }
     expect(code).toBe('bad_request')
-    expect(detail).toContain(`query/bogus: There is no such field; there is ${known}.`)
+    expect(detail).toContain(`query/bogus: ${says}`)
   }
 })
 
@@ -38,7 +38,7 @@ test('session stream: runes is read as the flags of operations are, and any othe
   for (const given of ['maybe', '2', '', '1&runes=1']) {
     const refused = await get(`${path}?runes=${given}`)
     expect(refused.status, given).toBe(422)
-    expect(await refused.text()).toContain('It is 1 or true to send the runes, 0 or false not to.')
+    expect(await refused.text()).toContain('Expected 1 or true to send the runes, 0 or false to leave them out.')
   }
   for (const [given, isSent] of [
     ['1', true],
@@ -58,11 +58,11 @@ test('session stream: runes is read as the flags of operations are, and any othe
 test('list_runes: a kind that does not exist is refused with the kinds that do', async () => {
   const { run, ask } = await opened()
   for (const [given, says] of [
-    ['bogus', 'There is no kind "bogus".'],
-    ['tool.,run.move', 'There is no kind "run.move".'],
-    ['bogus.', 'There is no kind "bogus.".'],
-    ['tool', 'There is no kind "tool".'],
-    ['.', 'There is no kind ".".'],
+    ['bogus', 'Unknown kind "bogus".'],
+    ['tool.,run.move', 'Unknown kind "run.move".'],
+    ['bogus.', 'Unknown kind "bogus.".'],
+    ['tool', 'Unknown kind "tool".'],
+    ['.', 'Unknown kind ".".'],
     [',', 'It names no kind.'],
   ] as const) {
     const { status, json } = await ask(`/api/sessions/${run.sessionId}/runes?kinds=${given}`)
@@ -74,13 +74,13 @@ test('list_runes: a kind that does not exist is refused with the kinds that do',
     expect(await ask(`/api/sessions/${run.sessionId}/runes?kinds=${given}`), given).toMatchObject({ status: 200 })
 })
 
-test('cache: what needs a token is kept by the asking client only', async () => {
+test('cache: only the client may cache an answer that needs a token', async () => {
   const { ask } = await opened()
   for (const path of ['/api/openapi.json', '/api/machines'])
     expect((await ask(path)).headers.get('cache-control'), path).toBe('private, max-age=3600')
 })
 
-test('inbox.get: it tells the facts that HTTP tells, while the question is open and when it is answered', async () => {
+test('inbox.get: it has the same facts as HTTP, while the question is open and when it is answered', async () => {
   const { world, ask } = await opened()
   const [{ interaction_id } = { interaction_id: '' }] = await world.sw.inbox.list()
   const told = async () => {

@@ -43,7 +43,7 @@ test('F-88 server: HEAD on a stream is answered like GET, without a body, and op
   await world.end()
 })
 
-test('summaries stream: a session that moves all the time is told of four times a second, and the last time as it stays', async () => {
+test('summaries stream: a busy session is sent four times a second, and its last state is sent', async () => {
   const { write, read, hand, runelog } = await openSession()
   const reader = read(path)
   await reader.until('the beginning', () => reader.heard.length === 1)
@@ -72,7 +72,7 @@ test('summaries stream: a session that moves all the time is told of four times 
   expect(told()).toHaveLength(before + 1)
 })
 
-test('summaries stream: when notices were lost the list has to be loaded again, and a heartbeat says that the line is up', async () => {
+test('summaries stream: lost notices make the list stale, and a heartbeat keeps the connection', async () => {
   let ring: Parameters<Awaited<ReturnType<typeof openSession>>['runelog']['watch']>[0] = () => {}
   const { read, hand, get } = await openSession({}, (runelog) => ({
     ...runelog,

@@ -151,10 +151,8 @@ async function reply(client: Client, interaction_id: string, given: Reply) {
     return client.call(approve, { params, body: { ...rest, ...by }, ...key })
   if (isPlain && interaction_kind === 'approval' && decision === 'deny' && !('digest' in rest))
     return client.call(deny, { params, body: { ...rest, ...by }, ...key })
-  if (isPlain && interaction_kind === 'settlement' && outcome !== undefined) {
-    const named = (outcome === 'did_not' ? 'did_not_happen' : outcome) as 'happened'
-    return client.call(settle, { params, body: { ...rest, outcome: named, ...by }, ...key })
-  }
+  if (isPlain && interaction_kind === 'settlement' && outcome !== undefined)
+    return client.call(settle, { params, body: { ...rest, outcome: outcome as 'happened', ...by }, ...key })
   const body = { reply: said, ...by }
   if (run_id === null) return client.call(answer, { params, body, ...key })
   return client.call(replyRun, { params: { run_id }, body: { ...body, interaction_id }, ...key })

@@ -60,6 +60,6 @@ test('F-10 answers at the command line: a cancelled contract is refused, and an 
   const taken = await answer(ids.waiting)
   expect(taken).toMatchObject({
     exit: 0,
-    err: expect.stringContaining('Warning: another number of contracts waits than the record expects'),
+    err: expect.stringContaining('Warning: the run waits for other contracts than the record expects'),
   })
 })

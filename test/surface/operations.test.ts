@@ -89,7 +89,7 @@ test('operations: every operation answers with what it declares', async () => {
     canonical_arguments: '{"cents":500,"order":"42"}',
     irreversible: true,
     on_silence: 'wait',
-    silence: 'It waits however long that takes.',
+    silence: 'The question stays open until someone answers.',
   })
   expect(card.digest).toMatch(/^[0-9a-f]{64}$/)
   const asked = await client.call(runInteraction, { params: { run_id } })
@@ -241,7 +241,7 @@ test('surface: every operation refuses a field that it does not know, in the que
   }
 })
 
-test('surface: of many mistakes in one request the first 20 are told', async () => {
+test('surface: a refusal names the first 20 mistakes of a request', async () => {
   const { client } = await createBackendWorld({ support: supportAgent([say('Done.')]) })
   const expected_waiting = Array.from({ length: 50 }, () => 'not an id')
   const body = { reply: {}, expected_waiting }

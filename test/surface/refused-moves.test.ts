@@ -42,7 +42,7 @@ test('refused moves: a session says what its state is and which commands it take
   await expect(resume()).rejects.toThrow('A sealed runelog accepts no more work; open a new session.')
 })
 
-test('refused moves: a run that is over says so to who steers it, and what to do', async () => {
+test('refused moves: a steer of a run that is over is refused with what to do', async () => {
   const { client, run } = await finishedRun()
   const { runId } = run
   await expect(client.call(steerRun, { params: { run_id: runId }, body: { input: 'Wait!' } })).rejects.toThrow(

@@ -40,7 +40,7 @@ test('remote client: a server answers and refuses as the store itself does', asy
   await world.end()
 })
 
-test('remote client: a follower who is cut off comes back to where it was, and hears what is not durable yet', async () => {
+test('remote client: a follower resumes from its cursor after a lost connection, and gets text that is not recorded yet', async () => {
   // GIVEN a server that breaks off in the middle of what a third rune says, and goes on from where the reader was
   const cursors: (string | undefined)[] = []
   const bare = createBareServer((request, response) => {

@@ -63,7 +63,7 @@ test('session views: a look that begins after an append includes it, also while 
   await world.end()
 })
 
-test('session views: what was erased is not shown from memory', async () => {
+test('session views: erased content is not served from the cache', async () => {
   const { world, session_id, runelog } = await aSession()
   const views = createSessionViews(runelog, true)
   await views.of(session_id)

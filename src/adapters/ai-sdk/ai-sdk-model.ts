@@ -15,10 +15,13 @@ import { createPartReader } from './read-part.ts'
 
 /** Settings of a model call. */
 export interface ModelSettings {
+  /** The longest answer, in tokens. Default: that of the provider. */
   readonly maxOutputTokens?: number
+  /** The temperature of the model. Default: that of the provider. */
   readonly temperature?: number
   /** Passed on as they are, by provider: `{ anthropic: { … } }`. */
   readonly providerOptions?: ProviderOptions
+  /** Called with warnings of the provider, such as a setting that it ignores. */
   readonly warn?: (message: string) => void
 }
 

@@ -5,7 +5,61 @@ import type { Tool } from '../../runtime/tools/tool.ts'
 
 // A config without servers must not load the MCP client, so nothing here does.
 
-/** What may be declared about one tool of a server, in the config. It wins over the annotations of the server. */
+/** What a config declares about one tool of a server. It wins over the annotations of the server. */
+export interface McpToolOptions {
+  /** A success cannot be undone: the action is started at most once per key. */
+  readonly irreversible?: boolean | undefined
+  /** Doing it again with the same key does nothing more. */
+  readonly idempotent?: boolean | undefined
+  /** It changes nothing outside. */
+  readonly readOnly?: boolean | undefined
+  /** `always`: a person approves each call. `never`: none is asked. `inherit`: the policy decides. */
+  readonly approval?: Tool['approval'] | undefined
+  /** How long one call may take. Default: that of the server. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** Options of every MCP server. */
+interface CommonOptions {
+  /** Believe the annotations of the server, as far as `relax` goes. Default: false, every tool counts as destructive. */
+  readonly trusted?: boolean | undefined
+  /** The annotations that a trusted server may relax the defaults with. Default: all three. */
+  readonly relax?: readonly ('read_only' | 'idempotent' | 'reversible')[] | undefined
+  /** For tools without a declaration of their own. Default: `always`, and `inherit` for a trusted server. */
+  readonly approval?: Tool['approval'] | undefined
+  /** How long one call may take, in milliseconds. Default: 120000. */
+  readonly timeoutMs?: number | undefined
+  /** A longer output is kept whole and cut for the model. Default: 64000. */
+  readonly maxOutputBytes?: number | undefined
+  /** How long the server may take to start and to list its tools. Default: 30000. */
+  readonly connectTimeoutMs?: number | undefined
+  /** Declarations of single tools, by their name on the server. */
+  readonly tools?: Readonly<Record<string, McpToolOptions>> | undefined
+}
+
+/** An MCP server that is started as a process and reached over its standard input and output. */
+export interface LocalMcpServerOptions extends CommonOptions {
+  /** The program to start, without a shell. */
+  readonly command: string
+  /** Its arguments. */
+  readonly args?: readonly string[] | undefined
+  /** Environment variables for it. */
+  readonly env?: Readonly<Record<string, string>> | undefined
+  /** The folder that it runs in. */
+  readonly cwd?: string | undefined
+}
+
+/** An MCP server that is reached over HTTP. */
+export interface RemoteMcpServerOptions extends CommonOptions {
+  /** Its address, with `http` or `https`. */
+  readonly url: string
+  /** Headers of every request, such as `authorization`. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+/** An MCP server in a config: `url` makes it a remote one. */
+export type McpServerOptions = LocalMcpServerOptions | RemoteMcpServerOptions
+
 const declared = closedObject({
   irreversible: z.boolean().optional(),
   idempotent: z.boolean().optional(),
@@ -14,36 +68,32 @@ const declared = closedObject({
   timeoutMs: z.int().min(1).optional(),
 })
 
-/** Annotations that a trusted server may relax the defaults with. */
 const hints = z.enum(['read_only', 'idempotent', 'reversible'])
 
 const common = {
-  /** Its annotations are believed, as far as `relax` goes. Otherwise every tool counts as destructive. */
   trusted: z.boolean().default(false),
   relax: z.array(hints).default(['read_only', 'idempotent', 'reversible']),
-  /** For every tool without its own declaration. Without it: always, and inherit for a trusted server. */
   approval: z.enum(['inherit', 'always', 'never']).optional(),
   timeoutMs: z.int().min(1).default(120_000),
   maxOutputBytes: z.int().min(256).default(64_000),
-  /** How long the server may take to start and to list its tools. */
   connectTimeoutMs: z.int().min(1).default(30_000),
   tools: z.record(z.string(), declared).default({}),
 }
 
-/** This command line is started, and nothing else: there is no shell in between. */
+/** The shape of a local server. */
 export const localServer = closedObject({
   command: z.string().min(1),
   args: z.array(z.string()).default([]),
   env: z.record(z.string(), z.string()).default({}),
   cwd: z.string().optional(),
   ...common,
-})
+}) satisfies z.ZodType<unknown, LocalMcpServerOptions>
 
 const remoteServer = closedObject({
   url: z.url({ protocol: /^https?$/ }),
   headers: z.record(z.string(), z.string()).default({}),
   ...common,
-})
+}) satisfies z.ZodType<unknown, RemoteMcpServerOptions>
 
 const serverName = z
   .string()
@@ -66,9 +116,6 @@ export const mcpServers = z.record(serverName, mcpServer)
 
 /** The config of one MCP server. */
 export type McpServer = z.output<typeof localServer> | z.output<typeof remoteServer>
-
-/** A server as it is written in a config. */
-export type McpServerOptions = z.input<typeof localServer> | z.input<typeof remoteServer>
 
 /** The tools that an agent asked for: of a whole server by its name, or one as `server.tool`. */
 export function pickTools(

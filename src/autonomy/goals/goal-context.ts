@@ -14,7 +14,7 @@ import { type Batch, createBatch, subject } from '../../runtime/batch.ts'
 import { cancelNow } from '../../runtime/commands/session.ts'
 import { openRun, spawn } from '../../runtime/commands/submit.ts'
 import type { Engine } from '../../runtime/engine.ts'
-import { asOptions, budgetOptions } from '../../runtime/options.ts'
+import { asOptions, type BudgetOptions, budgetOptions } from '../../runtime/options.ts'
 import { withdrawQuestions } from '../../runtime/run/closing.ts'
 import { closedObject } from '../../runtime/shape-problems.ts'
 
@@ -65,8 +65,45 @@ export const goalOptions = closedObject({
   taskBudget: budgetOptions.nullable().default(null),
 })
 
-/** How a goal goes on. */
-export interface GoalOptions extends z.input<typeof goalOptions> {}
+/** How a goal is worked on. A plan, a planner or both are required. Agents are named as they are configured. */
+export interface GoalOptions {
+  /** A plan: a draft with `tasks`, or a whole execution intent. */
+  readonly plan?: Json | null | undefined
+  /** The agent that drafts plans. Without it, `plan` is required. */
+  readonly planner?: string | null | undefined
+  /** The agent that reviews the results. Without it, the goal is met when every task is done. */
+  readonly critic?: string | null | undefined
+  /** Whether a judged plan starts without a person. Default: only in the mode `auto`. */
+  readonly auto?: boolean | undefined
+  /**
+   * Whether plan and runs may ask people. In `auto` only a review that the plan demands does. Default: `interactive`.
+   */
+  readonly mode?: 'interactive' | 'auto' | undefined
+  /** How many questions a plan may ask, from 0 to 50. In the mode `auto` it asks none. Default: 10. */
+  readonly questionBudget?: number | undefined
+  /** What the goal may spend with everyone who works for it, and how often it is executed and reviewed. */
+  readonly budget?: GoalBudgetOptions | undefined
+  /** The budget of each run of a task. Default: none. */
+  readonly taskBudget?: BudgetOptions | null | undefined
+  /** How many tasks are worked on at once. Default: 4. */
+  readonly maxParallel?: number | undefined
+  /** How many tasks an agent has at once, by its name. Default: no limit but `maxParallel`. */
+  readonly perAgent?: Record<string, number> | undefined
+  /** How many drafts the planner may make in all. Default: 3. */
+  readonly maxDrafts?: number | undefined
+  /** How many milliseconds the goal may be blocked before it is stopped. Null, the default: no limit. */
+  readonly maxBlockedMs?: number | null | undefined
+  /** The fact pack that plans are judged with. */
+  readonly facts?: Json | undefined
+  /** The memory pack that plans are judged with. */
+  readonly memory?: Json | undefined
+}
+
+/** What a goal may spend. Time counts from the moment it was set, also while it waits. */
+export interface GoalBudgetOptions extends BudgetOptions {
+  /** How often the goal may be executed and reviewed. Default: 10. */
+  readonly iterations?: number | undefined
+}
 
 /** The config of a goal, with its defaults filled in. */
 export type GoalConfig = z.output<typeof goalConfig>

@@ -25,8 +25,11 @@ import { type GoalSet, type GoalSubmission, refuseMalformedPlan, setGoal } from 
 export interface Decision {
   /** A review by its gate, or a condition by its task. Without it: the plan, or to reject, the only open review. */
   readonly task?: string
+  /** Why. It is recorded, and the planner reads it. */
   readonly reason?: string
+  /** The name of the person. Default: `human`. */
   readonly repliedBy?: string
+  /** The same decision with the same key, sent again, is accepted again and does nothing more. */
   readonly idempotencyKey?: string
 }
 
@@ -36,28 +39,41 @@ export interface Rejection extends Decision {
   readonly plan?: Json
 }
 
-/** Goals on one store: the loop of plan, execute, review, and what people may do to it. */
+/**
+ * Goals on one store: the loop of plan, execute, review, and what people may do to it. Every method refuses an argument
+ * that does not fit with `bad_request`, and an id that does not exist with `not_found`.
+ */
 export interface Goals {
-  /** Records a goal and begins to work on it. */
+  /**
+   * Records a goal and begins to work on it. Returns its ids. Refused with `bad_definition` if it has neither a plan
+   * nor a planner, or names an agent that is not configured; with `session_over`, `session_suspended`, `agent_unfit`,
+   * and with `key_reused` if the key belongs to another goal.
+   */
   start(submission: GoalSubmission): Promise<GoalSet>
+  /** Returns where a goal stands: its tasks, what it waits for, what it has used. */
   show(goalId: string): Promise<GoalReport>
-  /** Those that are under way first, and of these the newest. */
+  /** Returns all goals: those that are not over first, and of these the newest first. */
   list(): Promise<readonly GoalReport[]>
-  /** Lets a judged plan start. With a `task`, passes that review, or confirms that condition. */
+  /**
+   * Lets a judged plan start; with `task` it passes that review, or says that that condition holds. Refused with
+   * `goal_not_waiting` if the goal does not ask for it, and with `key_reused`.
+   */
   approve(goalId: string, decision?: Decision): Promise<void>
   /**
    * Rejects a plan, or refuses a review. A blocked goal that asks for no review is given up. Refused with
    * `goal_not_waiting`, which names the open reviews, if several are open and `task` names none of them.
    */
   reject(goalId: string, rejection?: Rejection): Promise<void>
-  /** Stops the goal and everything that is under way for it. False: it was over before. */
+  /** Ends a goal and everything that is under way for it. Returns false if it was over before. */
   cancel(goalId: string, reason?: string): Promise<boolean>
-  /** The report now and after each change, until the goal is over or this process closes. */
+  /**
+   * Streams the report of a goal: now, and after each change, until it is over, this process closes or `signal` aborts.
+   */
   watch(goalId: string, signal?: AbortSignal): AsyncIterable<GoalReport>
   /**
-   * Resolves when it is over. Refused with `session_suspended` if its session is suspended and nothing of the goal is
-   * under way any more: bring the session back, then ask again. Refused with `stopped_waiting` if this process closes
-   * before that, and with `store_poisoned` if the store fails.
+   * Resolves with the report of a goal when it is over. Refused with `session_suspended` if its session is suspended
+   * and nothing of the goal is under way any more: bring the session back, then ask again. Refused with
+   * `stopped_waiting` if this process closes before that, and with `store_poisoned` if the store fails.
    */
   result(goalId: string): Promise<GoalReport>
 }

@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { accepted, faults, isFault } from '../../faults/catalogue.ts'
 import { hashedId } from '../../kernel/digest.ts'
 import { canonicalJson, type Json } from '../../kernel/json.ts'
@@ -18,13 +19,15 @@ export interface GoalSubmission extends GoalOptions {
   readonly goal: string
   /** An existing session; without it the goal gets one of its own. */
   readonly sessionId?: string
-  /** Makes a repeated call return the same goal. Refused with `key_reused` if the goal differs. */
+  /** The same submission with the same key, sent again, is the same goal. */
   readonly idempotencyKey?: string
 }
 
 /** The ids of a goal that was set. */
 export interface GoalSet {
+  /** The goal. */
   readonly goalId: string
+  /** Its session. */
   readonly sessionId: string
 }
 
@@ -89,7 +92,7 @@ function plain(config: GoalConfig): Record<string, Json> {
 const refused = (goal: string, problem: string) =>
   faults.bad_definition({ what: 'goal', name: String(goal).slice(0, 60), problem })
 
-function checked(goal: string, given: object): GoalConfig {
+function checked(goal: string, given: z.input<typeof goalOptions>): GoalConfig {
   if (typeof goal !== 'string' || goal.trim() === '')
     throw refused(goal, 'Its text is empty; describe what is to be reached.')
   const read = goalOptions.safeParse(given)

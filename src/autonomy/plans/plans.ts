@@ -9,24 +9,39 @@ import type { Json } from '../../kernel/json.ts'
 import type { CoordinationState } from '../../machines/coordination.ts'
 import type { PlanCard, PlanRow as Row } from '../../wire/plan.ts'
 
-/** Coordinations that survive the process. Each lives in the log of a session. */
+/**
+ * Coordinations that survive the process. Each is in the log of a session. Every method refuses an argument that does
+ * not fit with `bad_request`, and an id that does not exist with `not_found`.
+ */
 export interface Plans {
-  /** Plans an intent until it is DONE, BLOCKED, ABORTED or AWAITING_ANSWERS. All of it is recorded by then. */
+  /**
+   * Judges an intent until the plan is DONE, BLOCKED, ABORTED or AWAITING_ANSWERS, and returns the plan. Nothing runs.
+   * Refused with `registry_refused`, `input_unfit` or `not_plain_json` if a part of the input cannot be used, with
+   * `session_over`, and with `key_reused` if `coordinationId` names another submission.
+   */
   submit(submission: PlanSubmission): Promise<PlanView>
-  /** Answers the open questions of a coordination. Resolves when it is at rest again. Refused with `coordination_not_waiting` if none is open. */
+  /**
+   * Answers the open questions of a plan, and returns the plan when it is at rest again. Refused with
+   * `coordination_not_waiting` if it asks nothing or another answer was first, with `reply_unfit` if an answer does not
+   * fit its question, and with `key_reused`.
+   */
   answer(coordinationId: string, given: PlanAnswer): Promise<PlanView>
+  /** Returns where a plan stands: its moves with their guards, what it waits for, why it failed. */
   show(coordinationId: string): Promise<PlanView>
-  /** Newest first. */
+  /** Returns the plans of the store, the plan that moved last first. */
   list(query?: PlanQuery): Promise<readonly PlanRow[]>
-  /** Resolves when the coordination is at rest, in whichever process it runs. */
+  /** Resolves when the plan is at rest: it has ended, or waits for answers. Refused with `coordination_diverged`. */
   rest(coordinationId: string): Promise<PlanView>
-  /** The frozen files of an ended coordination, by name. Refused with `coordination_not_over` while it has not ended. */
+  /** Returns the files of an ended plan, by name. Refused with `coordination_not_over` before its end. */
   files(coordinationId: string): Promise<FrozenFiles>
-  /** The artifacts made so far, by name: `execution_graph`, `rule_decisions_1`, … */
+  /** Returns everything that the plan has made so far, by name: `execution_graph`, `rule_decisions_1`, … */
   documents(coordinationId: string): Promise<PlanDocuments>
-  /** Verifies the frozen files of an ended coordination. An empty list: nothing is wrong. */
+  /** Checks the files of an ended plan, byte by byte. Returns the problems; an empty list means that it is sound. */
   verify(coordinationId: string): Promise<readonly PlanProblem[]>
-  /** The `recovers` of a submission that replaces this coordination. Refused while this one has not ended. */
+  /**
+   * Returns what a new submission names in `recovers` to replace this plan. Refused with `coordination_not_over` before
+   * its end.
+   */
   recovery(coordinationId: string): Promise<Recovers>
   /** Continues every coordination that the last process left unfinished. */
   resumeAll(): Promise<void>
@@ -56,7 +71,7 @@ export interface PlanSubmission {
   readonly goalId?: string
   /** Chosen by the caller, so that the same submission, sent again, is the same coordination. */
   readonly coordinationId?: string
-  /** How long each pack of questions stays open before the defaults are taken. Without it, for ever. */
+  /** How long each pack of questions stays open before the defaults are used. Without it, there is no deadline. */
   readonly answerTimeoutMs?: number
 }
 
@@ -66,15 +81,19 @@ export interface PlanAnswer {
   readonly answerPack?: Json
   /** By key or id of a question: one of its values, `{ text }` or `{ data }`. What is not named is left to its default. */
   readonly choices?: Choices
+  /** The name of the person. Default: `human`. */
   readonly repliedBy?: string
+  /** The same answer with the same key, sent again, is accepted again and does nothing more. */
   readonly idempotencyKey?: string
 }
 
 /** Which plans `plans.list` gives. */
 export interface PlanQuery {
+  /** Only plans in this state. */
   readonly state?: CoordinationState
+  /** At most this many. Default: 100. */
   readonly limit?: number
-  /** Goes on after this one. */
+  /** The last plan of the page before: its `updated_at` as `sort`, its `coordination_id` as `key`. */
   readonly after?: { readonly sort: number | null; readonly key: string }
 }
 
@@ -89,7 +108,9 @@ export type PlanQuestions = NonNullable<PlanCard['waits_for']>
 export interface PlanView extends PlanRow {
   /** The hash of everything that went in: the same input has the same run id everywhere. */
   readonly run_id: string | null
+  /** Everything that it was judged with. */
   readonly input: CoordinationInput
+  /** Its moves, oldest first, each with its guards. */
   readonly moves: readonly PlanMove[]
   /** Its open questions. Null: it asks nothing. */
   readonly waits_for: PlanQuestions | null

@@ -60,7 +60,7 @@ function signHere({ host }: Io, { runelog, publicKey, signer }: ExistingStore): 
   return (id) => signLog({ runelog, publicKey, signer, sha256, check, now }, id)
 }
 
-/** What is sound is signed; null stands for a log that did not verify. */
+/** Signs each sound log; null stands for a log that does not verify. */
 async function signAll({ err }: Io, ids: readonly string[], sign: Signing): Promise<(Checkpoint | null)[]> {
   const signed: (Checkpoint | null)[] = []
   for (const session_id of ids) {

@@ -1,4 +1,6 @@
 import type { GoalReport } from '../../autonomy/goals/report.ts'
+import { stateNames } from '../../kernel/machine.ts'
+import { goalMachine } from '../../machines/goal.ts'
 import type { Client } from '../../surface/client.ts'
 import { withoutUndefined } from '../../surface/operation.ts'
 import { listAgents } from '../../surface/operations/agents.ts'
@@ -133,7 +135,7 @@ const list = command({
   usage: 'statewright goal list [--state STATE]',
   summary: 'Goals that are not over, or those in one state.',
   options: {
-    state: { type: 'string', summary: 'goal_received, planning, executing, reviewing, blocked, goal_met or stopped' },
+    state: { type: 'string', summary: `one of ${stateNames(goalMachine).join(', ')}` },
     ...clientOptions,
   },
   run: ({ withClient, values, io, paint, print }) =>
@@ -142,7 +144,7 @@ const list = command({
       const query = withoutUndefined({ state: values.state as GoalReport['state'] | undefined })
       const page = await client.call(listGoals, { query })
       print(page, () => goalRows(page.items, paint))
-      if (page.items.length === 0 && !values.json) io.err('There is none.')
+      if (page.items.length === 0 && !values.json) io.err('No goal matches.')
     }),
 })
 

@@ -103,7 +103,7 @@ function reply(call: ReplyCall, done: string, send: Send): Promise<number> {
       return exits.waiting
     }
     if (!answered.is_aligned)
-      call.io.err('Warning: another number of contracts waits than the record expects; look at the session.')
+      call.io.err('Warning: the run waits for other contracts than the record expects. Look at the session.')
     call.print(answered, () => [`${interaction_id}: ${done}${answered.is_repeated ? ', as before' : ''}.`])
     if (answered.run_id !== null) await suggestWatch(call, answered.run_id)
     return exits.ok

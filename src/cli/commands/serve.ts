@@ -2,7 +2,7 @@ import type { Fault } from '../../faults/fault.ts'
 import { isoTime } from '../../kernel/instant.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { withoutUndefined } from '../../surface/operation.ts'
-import type { Working } from '../../surface/wiring.ts'
+import { defaultConfigFile, defaultPort, type Working } from '../../surface/wiring.ts'
 import { command } from '../command.ts'
 import { exitFor, exits } from '../exits.ts'
 import type { Io } from '../host.ts'
@@ -14,10 +14,10 @@ export const serveCommand = command({
   usage: 'statewright serve [--config FILE] [--store URL] [--host HOST] [--port PORT]',
   summary: 'Serve a store over HTTP, and work on its runs, until told to stop.',
   options: {
-    config: { type: 'string', summary: 'what to serve; else ./statewright.config.ts' },
+    config: { type: 'string', summary: `what to serve; else ${defaultConfigFile}` },
     store: whereOptions.store,
     host: { type: 'string', summary: 'where to listen; else 127.0.0.1, which only this machine reaches' },
-    port: { type: 'string', summary: 'the port; else 4400 or, if that is taken, a free one' },
+    port: { type: 'string', summary: `the port; else ${defaultPort} or, if that is taken, a free one` },
     'allow-host': { type: 'string', summary: 'more names that the server is called by, separated by commas' },
     'tls-cert': { type: 'string', summary: 'a certificate in PEM; needed to be reached from other machines' },
     'tls-key': { type: 'string', summary: 'its key in PEM' },
@@ -58,7 +58,7 @@ export const workerCommand = command({
   usage: 'statewright worker [--config FILE] [--store URL]',
   summary: 'Work on the runs of a store until told to stop. On PostgreSQL, as many workers as you like share them.',
   options: {
-    config: { type: 'string', summary: 'what to work with; else ./statewright.config.ts' },
+    config: { type: 'string', summary: `what to work with; else ${defaultConfigFile}` },
     store: whereOptions.store,
   },
   async run({ values: { config, store }, io }) {
@@ -95,7 +95,7 @@ async function untilStopped(
 ): Promise<number> {
   const why = await Promise.race([host.untilSignal(), broken])
   if (typeof why !== 'string') return leave(why, stop())
-  out(`${why}: letting go of what is under way.`)
+  out(`${why}: releasing the runs under way.`)
   const stopping = stop()
   const fault = await Promise.race([broken, stopping.then(() => undefined)])
   if (fault !== undefined) return leave(fault, stopping)

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { faults } from '../../faults/catalogue.ts'
+import { defaultConfigFile } from '../../surface/wiring.ts'
 import { type Command, command } from '../command.ts'
 import { exampleConfig } from '../example-config.ts'
 import { exits } from '../exits.ts'
@@ -51,7 +52,7 @@ const init = command({
   summary: 'Write a commented config with one agent and one tool, which runs as it is.',
   takes: [0, 1],
   options: {},
-  async run({ words: [file = './statewright.config.ts'], io: { out, err, program } }) {
+  async run({ words: [file = defaultConfigFile], io: { out, err, program } }) {
     try {
       // Never overwrites a file.
       await writeFile(file, exampleConfig, { flag: 'wx' })
@@ -61,7 +62,7 @@ const init = command({
       throw faults.file_unusable({ file, problem }, { cause: error })
     }
     out(`${file} is written.`)
-    const named = file === './statewright.config.ts' ? '' : ` --config ${file}`
+    const named = file === defaultConfigFile ? '' : ` --config ${file}`
     const steps = [
       ...(isReadAsModule(file) ? [] : ['npm pkg set type=module']),
       `${program} run "Please refund order 7"${named}`,

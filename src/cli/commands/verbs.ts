@@ -145,13 +145,13 @@ const kill = command({
 const allowOnceMore = command({
   name: 'allow-again',
   usage: 'statewright allow-again EXECUTION',
-  summary: 'Let an irreversible action that was done be done once more. The next call for it gets a key of its own.',
+  summary: 'Allow a completed irreversible action once more. The next call for it gets a new idempotency key.',
   takes: 1,
   options: clientOptions,
   run: ({ on, print, next }) =>
     on('act', ['execution'], async (client, { id: execution_id }) => {
       const allowed = await client.call(allowAgain, { params: { execution_id }, body: {} })
-      print(allowed, () => [`${execution_id}: the same action may be done once more.`])
+      print(allowed, () => [`${execution_id}: the same action is allowed once more.`])
       next(`show ${execution_id}`)
     }),
 })

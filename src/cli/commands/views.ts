@@ -226,7 +226,7 @@ const topologyOf = command({
     const [name] = words
     const shown = machines.filter((machine) => name === undefined || machine.name === name)
     if (shown.length === 0)
-      throw refuse(`There is no machine "${name}"; there are ${machines.map((m) => m.name).join(', ')}.`)
+      throw refuse(`Unknown machine "${name}". Machines: ${machines.map((m) => m.name).join(', ')}.`)
     if (form === 'text' || form === 'mermaid') return out(shown.map(drawn[form]).join('\n\n'))
     const entries = shown.map((machine) => [machine.name, written[form](machine)] as const)
     out(JSON.stringify(name === undefined ? Object.fromEntries(entries) : entries[0]?.[1], null, 2))

@@ -1,18 +1,12 @@
 import type { Json } from '../../kernel/json.ts'
 import type { Evidence } from '../../runes/kinds.ts'
+import { silences } from '../../surface/cards.ts'
 import type { InteractionCard } from '../../wire/interaction.ts'
 import { ago, fullTime, inOrder, type Paint, remaining, safe, safeLine } from './text.ts'
 
 /** What a card shows. */
 export type Asking = Pick<InteractionCard, 'interaction_id' | 'interaction_kind' | 'prompt' | 'request' | 'digest'> &
   Pick<InteractionCard, 'deadline' | 'on_silence' | 'opened_at'> & { readonly evidence?: readonly Json[] }
-
-const silences: { readonly [S in Asking['on_silence']]: string } = {
-  cancel: 'then it counts as not approved',
-  auto_decide: 'then the agent decides by itself',
-  use_default: 'then the defaults are used',
-  wait: 'it goes on waiting even then',
-}
 
 /** A question with everything that a person must see before they answer. */
 export function card(asking: Asking, now: number, paint: Paint): readonly string[] {
@@ -90,7 +84,7 @@ function evidenceLines(piece: Json): readonly (readonly [string, string])[] {
 
 function silence({ deadline, on_silence }: Asking, now: number): string {
   if (deadline === null) return 'no deadline; it waits until someone answers'
-  return `until ${fullTime(deadline)} (${remaining(deadline, now)}); ${silences[on_silence]}`
+  return `until ${fullTime(deadline)} (${remaining(deadline, now)}). ${silences[on_silence]}`
 }
 
 function written(value: Json): string {

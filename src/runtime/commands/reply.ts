@@ -11,6 +11,7 @@ import { runesOf, subjectOf } from '../../runelog/models.ts'
 import { jsonObject, jsonValue, type Payload } from '../../runes/kinds.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { ExecutionSnapshot } from '../../wire/contract.ts'
+import { settlementOutcome } from '../../wire/interaction.ts'
 import { type Batch, subject } from '../batch.ts'
 import { change } from '../decide-and-append.ts'
 import { checkAnswer, readEcsRequest } from '../ecs/request.ts'
@@ -42,10 +43,13 @@ export interface Reply extends ReplyOptions {
 
 /** The result of a reply. */
 export interface Replied extends OptionsOf<Pick<Alignment, 'snapshot' | 'is_aligned'>> {
+  /** The question. */
   readonly interactionId: string
+  /** The session of the question. */
   readonly sessionId: string
+  /** The run that asked; null if a plan or a goal did. */
   readonly runId: string | null
-  /** It had been accepted before. */
+  /** The same reply with the same idempotency key was accepted before. */
   readonly isRepeated: boolean
 }
 
@@ -203,7 +207,7 @@ export const replyShapes = {
   notice: z.strictObject({ acknowledged: z.literal(true), note: z.string().optional() }),
   settlement: z
     .strictObject({
-      outcome: z.enum(['happened', 'did_not', 'leave']),
+      outcome: settlementOutcome,
       result: jsonValue.optional(),
       reason: z.string().optional(),
     })

@@ -20,9 +20,11 @@ import { cleanInput, refuseUnknownAgent } from './submit.ts'
 
 /** The result of a request to stop or steer a run. */
 export interface Stopped {
+  /** The run. */
   readonly runId: string
+  /** The status of the run when the request was recorded. */
   readonly status: string
-  /** False: it was over before. */
+  /** False if the run was over before; then nothing was recorded. */
   readonly accepted: boolean
 }
 
@@ -230,11 +232,13 @@ export async function readGraph(
 
 /** Which sessions to list. */
 export interface SessionQuery {
+  /** Only sessions in this state. */
   readonly state?: SessionRow['state']
+  /** At most this many. Default: all. */
   readonly limit?: number
-  /** The newest first. */
+  /** The session that changed its state last comes first. */
   readonly backward?: boolean
-  /** Continues after this one. */
+  /** The last session of the page before. */
   readonly after?: Pick<ListedSession, 'session_id' | 'updated_at'>
 }
 

@@ -41,9 +41,11 @@ export interface Submission {
 
 /** The run that a submission began, or found. */
 export interface Submitted {
+  /** The session of the run. */
   readonly sessionId: string
+  /** The run. */
   readonly runId: string
-  /** It had been submitted before. */
+  /** The same submission with the same idempotency key began this run before. */
   readonly isRepeated: boolean
 }
 

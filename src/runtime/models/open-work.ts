@@ -8,17 +8,29 @@ import type { Visibility } from '../../runes/rune.ts'
 
 /** An open question of any session: a row of the inbox, with the deadline that a restart has to keep. */
 export type OpenInteraction = {
+  /** The question, for `inbox.get` and the replies. */
   readonly interaction_id: string
+  /** Its session. */
   readonly session_id: string
+  /** The run that asks; null if a plan or a goal asks. */
   readonly run_id: string | null
+  /** The call that it is about. */
   readonly call_id: string | null
+  /** The contract that waits for the answer. */
   readonly execution_id: string | null
+  /** The plan that asks. */
   readonly coordination_id: string | null
+  /** The goal that asks. */
   readonly goal_id: string | null
+  /** The task of the goal that it is about. */
   readonly task_id: string | null
+  /** Which reply it takes. */
   readonly interaction_kind: InteractionKind
+  /** The question in words, verbatim. */
   readonly prompt: string
+  /** When it ends without an answer; null if it waits without limit. */
   readonly deadline: number | null
+  /** When it was asked. */
   readonly opened_at: number
   /** The visibility of the run that asks. Only a person who may answer sees a prompt that is not public. */
   readonly visibility: Visibility

@@ -4,6 +4,7 @@ import { deciderIn, executionFact } from '../../observation/contract.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import type { Evidence, Payload, WaitingReason } from '../../runes/kinds.ts'
 import type { Actor } from '../../runes/rune.ts'
+import type { SettlementOutcome } from '../../wire/interaction.ts'
 import { aboutCall, type Batch, executionOf, subject } from '../batch.ts'
 
 /*
@@ -245,7 +246,7 @@ function reject(batch: Batch, call: CallView, reason: string, actor: Actor) {
 
 /** What a person says about an unknown outcome. */
 export interface Settlement {
-  readonly outcome: 'happened' | 'did_not' | 'leave'
+  readonly outcome: SettlementOutcome
   readonly result?: Json
   readonly reason: string
 }

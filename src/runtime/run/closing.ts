@@ -5,6 +5,7 @@ import { contractMachine } from '../../machines/contract.ts'
 import type { CallView, InteractionView, RunView } from '../../observation/session-state.ts'
 import type { Evidence } from '../../runes/kinds.ts'
 import type { Actor } from '../../runes/rune.ts'
+import { settlementOutcome } from '../../wire/interaction.ts'
 import { type Batch, subject } from '../batch.ts'
 import { change } from '../decide-and-append.ts'
 import type { Engine } from '../engine.ts'
@@ -145,7 +146,7 @@ export function settlementQuestion(call: CallView, batch: Batch): Question {
       action_summary: call.action_summary,
       arguments: call.arguments,
       idempotency_key: call.idempotency_key,
-      options: ['happened', 'did_not', 'leave'],
+      options: settlementOutcome.options,
     },
     evidence: [{ started_at: call.started_at }, ...call.evidence, ...late],
     deadline: null,

@@ -16,7 +16,10 @@ export type ToolDefinition<I extends z.ZodType> = Pick<Tool<I>, 'name' | 'input'
 
 const toolName = /^[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)*$/i
 
-/** Defines a tool. Refuses unknown or unfit fields with what is allowed. */
+/**
+ * Defines a tool: `name`, `input` and `run` are required. Returns the tool with its defaults, frozen. Throws
+ * `bad_definition` if a field is unknown or does not fit; the message names the field and what is allowed.
+ */
 export function tool<I extends z.ZodType>(written: ToolDefinition<I>): Tool<I> {
   const definition = givenIn(written)
   const defined: Tool<I> = {

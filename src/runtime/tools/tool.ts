@@ -9,46 +9,67 @@ import type { Json } from '../../kernel/json.ts'
  * arguments, and it makes them by `input`.
  */
 export interface Tool<I extends z.ZodType = z.ZodType> {
-  /** Letters, digits, underscores and hyphens, in parts that are joined by dots, as in `payments.refund`. */
+  /**
+   * Letters, digits, `_` and `-`, in parts joined by dots, such as `payments.refund`. Unique among the tools of an
+   * agent.
+   */
   readonly name: string
-  /** Tells the model what the tool does. */
+  /** What the tool does and when to use it. The model reads it. Default: empty. */
   readonly description: string
-  /** The shape of the arguments: an object of plain JSON. Arguments that do not fit are refused before `run`. */
+  /** A zod schema. The model gets it as JSON Schema, and `run` gets the parsed value. Unfit arguments fail the call. */
   readonly input: I
-  /** Sent to the model instead of the schema of `input`, for a schema that another program wrote. */
+  /** The JSON Schema that the model gets instead of the one made from `input`. */
   readonly inputSchema?: Readonly<Record<string, Json>>
-  /** The version of the service or program that `run` calls. An approval of one version is void for another. */
+  /**
+   * The version of the service or code behind `run`, if it can change while this definition stays the same. It is part
+   * of the digest that a person approves, so a new version makes open approvals void.
+   */
   readonly version?: string
-  /** A success cannot be undone: it is started at most once per key. */
+  /**
+   * A success cannot be undone: the action is started at most once per key. Not together with `readOnly`. Default:
+   * false.
+   */
   readonly irreversible: boolean
-  /** Doing it again with the same key does nothing more: it may be repeated when its outcome is unknown. */
+  /** Doing it again with the same key does nothing more: a lost call is repeated. Default: as `readOnly`. */
   readonly idempotent: boolean
-  /** It changes nothing outside. */
+  /** It changes nothing outside: a lost call is repeated. Default: false. */
   readonly readOnly: boolean
-  /** Whether a person approves each call. With `inherit`, the policy decides. */
+  /** `always`: a person approves each call. `never`: none is asked. `inherit`, the default: the policy decides. */
   readonly approval: 'inherit' | 'always' | 'never'
-  /** How long one call may take. The time that it waits for a person does not count. */
+  /**
+   * After this many milliseconds `context.signal` aborts and the call ends. Questions to people stop the clock.
+   * Default: 120000.
+   */
   readonly timeoutMs: number
-  /** Its result is the result of the run: no model is asked after it has completed. */
+  /** The result of the tool is the result of the run: no model is asked after the call completed. Default: false. */
   readonly endsTurn: boolean
-  /** It may run together with other calls of the same answer. */
+  /** The call may run at the same time as other calls of the same answer. Default: as `readOnly`. */
   readonly parallel: boolean
-  /** A longer output is kept whole by reference, and the model gets its beginning. */
+  /**
+   * A longer output is kept whole and cut for the model; `sw.output(ref)` returns all of it. At least 256. Default:
+   * 64000.
+   */
   readonly maxOutputBytes: number
-  /** Returns what identifies the action, such as an order number. Without it, all arguments do. */
+  /** Returns the name of the action: calls with the same name are the same action. Default: all arguments. */
   key?(args: z.output<I>): string
-  /** Whether the same action in another session is another action (`session`), or the same one (`global`). */
+  /** Whether the key names one action per session, or one in the whole store (`global`). Default: `session`. */
   readonly keyScope: 'session' | 'global'
-  /** Whether two calls with the same key are one action. If false, every call is an action of its own. */
+  /** With false, every call is an action of its own, also with equal arguments. Default: true. */
   readonly dedupe: boolean
-  /** Asks the outside whether the action with this key happened. */
+  /**
+   * Asks the outside whether the action with this key happened. It is called instead of a person when the outcome is
+   * unknown. Return `cannot_tell` if the other side does not know; a person is asked then.
+   */
   probe?(key: string, args: z.output<I>, signal: AbortSignal): Promise<Probed>
   /**
-   * What an error of an irreversible tool means. `unknown`: the action may have happened, so the probe is asked, then a
-   * person; only `DidNotHappen` means that it failed. `failed`: the tool throws only if the action did not happen.
+   * What an error of an irreversible tool means. `unknown`, the default: the action may have happened, so the probe is
+   * asked, then a person; only `DidNotHappen` means that it failed. `failed`: the tool throws only if nothing happened.
    */
   readonly onError: 'unknown' | 'failed'
-  /** Does the work. A thrown error is a failure, or leaves the outcome unknown: see `onError` and `DidNotHappen`. */
+  /**
+   * Does the work and returns JSON. A thrown error is a failure, or leaves the outcome unknown: see `onError` and
+   * `DidNotHappen`.
+   */
   run(args: z.output<I>, context: ToolContext): Promise<Json> | Json
 }
 
@@ -69,9 +90,13 @@ export type Asked =
 export interface ToolContext {
   /** The same for every attempt at the same action: hand it to the service you call. */
   readonly idempotencyKey: string
+  /** The session of the call. */
   readonly sessionId: string
+  /** The run of the call. */
   readonly runId: string
+  /** The call, as the model made it. */
   readonly callId: string
+  /** The contract of this attempt. A retry has another one. */
   readonly executionId: string
   /** Fires on timeout, on cancel, and when the lease of the worker ends. After a cancel there is `cancelGraceMs` left to end. */
   readonly signal: AbortSignal
@@ -80,20 +105,20 @@ export interface ToolContext {
    * does not count towards the timeout. `signal` takes the question back, and so does the end of the call.
    */
   readonly ask?: (request: Json, signal?: AbortSignal) => Promise<Asked>
-  /** Reports progress. Reports are recorded in larger pieces, up to a limit. The default stream is `message`. */
+  /** Reports output while the tool works. It is recorded and streamed as `tool.progress`. */
   readonly progress: (chunk: string, stream?: 'stdout' | 'stderr' | 'message') => void
   /**
    * Takes registered secrets out of a text, as is done to everything a tool returns, throws and reports. Call it before
-   * you cut a text, since half a secret is not found; of a text that is cut already (`isCut`), a possible beginning of a
-   * secret at its end is left out.
+   * you cut a text, since half a secret is not found; of a text that is cut already (`isCut`), a possible beginning of
+   * a secret at its end is left out.
    */
   readonly redact: (text: string, isCut?: boolean) => Promise<string>
 }
 
 /**
- * A tool throws this when it knows that its action did not happen: the call has failed, and may be made again. Any other
- * error of an irreversible tool leaves its outcome unknown, and an error with `outcomeUnknown: true` does so for every
- * tool that may not be repeated. The runtime reads the mark `did_not_happen: true` and not the class.
+ * A tool throws this when it knows that its action did not happen: the call has failed, and may be made again. Any
+ * other error of an irreversible tool leaves its outcome unknown, and an error with `outcomeUnknown: true` does so for
+ * every tool that may not be repeated. The runtime reads the mark `did_not_happen: true` and not the class.
  */
 export class DidNotHappen extends Error {
   override readonly name = 'DidNotHappen'

@@ -63,7 +63,9 @@ function identity({ name, arguments: args }: Call, textOf: (value: Json) => stri
 
 /** What a model costs, in US dollars per million tokens. */
 export interface Price {
+  /** US dollars for a million tokens of input. */
   readonly inputUsdPerMillion: number
+  /** US dollars for a million tokens of output. */
   readonly outputUsdPerMillion: number
 }
 
@@ -78,10 +80,11 @@ export function priced<A extends Answer>(answer: A, price: Price | null): A {
 
 /** How failed streams are retried. */
 export interface RetryPolicy {
-  /** How often a stream is tried in all. */
+  /** How often an answer is tried in all, the first try included. At least 1. Default: 3. */
   readonly tries: number
+  /** The wait before the second try. Each later wait is twice the one before. Default: 1000. */
   readonly firstDelayMs: number
-  /** Each wait is twice the one before, up to this. */
+  /** The longest wait between two tries. Default: 30000. */
   readonly longestDelayMs: number
 }
 

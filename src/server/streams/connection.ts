@@ -6,11 +6,11 @@ export interface Connection {
   begin(headers: Readonly<Record<string, string>>): void
   /** Queues bytes that all readers share. A reader that is too far behind is cut off instead. */
   send(bytes: Uint8Array): void
-  /** As `send`, for what may be missed: a reader that lags does not get it. */
+  /** As `send`, for events that may be missed: a reader that lags does not get them. */
   offer(bytes: Uint8Array): void
   /** Resolves when the reader has taken what was sent, or is gone. */
   drained(): Promise<void>
-  /** Called at each heartbeat: cuts off a reader that takes nothing, or that talks although it has nothing to say. */
+  /** Called at each heartbeat: cuts off a reader that reads nothing, or that sends more than `mostRead` bytes. */
   check(): void
   /** Ends the stream after what was sent. */
   end(): void
@@ -21,10 +21,10 @@ export interface Connection {
   onOver(listener: () => void): void
 }
 
-/** How many checks in a row a reader may take nothing although something waits. */
+/** How many checks in a row a reader may read nothing although bytes wait. */
 const stalled_checks = 4
 
-/** A reader of a stream has nothing to say after its request. */
+/** How many bytes a reader may send after its request. */
 const mostRead = 64 * 1024
 
 /** The socket gets this much at a time. The rest stays in the shared buffer. */
@@ -92,7 +92,7 @@ export function createConnection(socket: Socket, waiting_bytes: number, ledger: 
   }
   socket.once('close', over)
   socket.on('drain', pump)
-  // A reader that goes away in the middle of a write is no error of ours.
+  // A reader that disconnects during a write is a normal end.
   socket.on('error', cut)
   socket.setTimeout(0)
   socket.setNoDelay(true)
@@ -165,7 +165,7 @@ export interface Reader {
   readonly connection: Connection
 }
 
-/** The readers of one hub. Those that have everything so far are live: they get what comes as it comes. */
+/** The readers of one hub. A reader that has everything so far is live and gets new events at once. */
 export function createAudience<R extends Reader>(empty: () => void) {
   const readers = new Set<R>()
   const live = new Set<R>()
@@ -180,7 +180,7 @@ export function createAudience<R extends Reader>(empty: () => void) {
         if (readers.size === 0) empty()
       })
     },
-    /** A heartbeat has the cursor of the hub, so only readers that are there get it. */
+    /** A heartbeat has the cursor of the hub, so only live readers get it. */
     beat(bytes: Uint8Array) {
       for (const { connection } of readers) connection.check()
       for (const { connection } of live) connection.offer(bytes)

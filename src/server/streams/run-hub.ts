@@ -60,7 +60,7 @@ export function createRunHub(
     }
   }
 
-  /** A past may be long: each frame goes out when the reader has taken the one before. Readers share the frames. */
+  /** Sends the past frame by frame, each when the reader has read the one before. Readers share the frames. */
   async function bring(reader: Reader, seq: number) {
     const { connection } = reader
     for (let next = seq; next < frames.length && !connection.isOver(); next++) {
@@ -86,7 +86,7 @@ export function createRunHub(
     /** How many events there are, and whether that is all. */
     length: () => frames.length,
     isOver: () => isOver,
-    /** A reader who has seen the events up to this number gets those after it. */
+    /** Adds a reader. It gets the events after this number. */
     join(connection: Connection, seq: number) {
       const reader = { connection }
       add(reader)

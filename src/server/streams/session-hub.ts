@@ -20,13 +20,13 @@ interface SessionReader extends Reader {
 const atOnce = 64
 const pastAtOnce = 8
 
-/** A page of the past ends here; a reader takes it before it gets the next one. */
+/** A page of the past ends after this many bytes. A reader gets the next page when it has read this one. */
 const pageBytes = 64 * 1024
 
-/** For how many places of the past it is known where their page is. */
+/** How many pages of the past are remembered. */
 const keptPlaces = 10_000
 
-/** A part of the past, in bytes that every reader shares who comes by there. */
+/** A page of the past. All readers that need it share its bytes. */
 interface Page {
   readonly bytes: Buffer
   /** The last rune in it. */
@@ -44,7 +44,7 @@ export function createSessionHub(
 ) {
   const contracts = createContracts(runelog, session_id)
   const { add, readers, live, beat, cut: cutAll } = createAudience<SessionReader>(empty)
-  /** Pages that some reader still waits for, by view and place. One that is being made is awaited by all. */
+  /** Pages that are still in use, by view and first event, and pages that are being made. */
   const pages = new Map<string, { readonly bytes: WeakRef<Buffer>; readonly to: number }>()
   const making = new Map<string, Promise<Page>>()
   let at = head
@@ -103,7 +103,7 @@ export function createSessionHub(
     }
   }
 
-  /** The next part of the past after a rune. What the hub has not read yet may be a redaction, so that is read first. */
+  /** The page after a rune. It waits for the current read of the hub, which may find a redaction. */
   async function pageAfter(after: number, view: View): Promise<Page> {
     if (isReading) await looked.promise
     const place = `${view} ${after}`
@@ -136,7 +136,7 @@ export function createSessionHub(
 
   function spread(texts: ReadonlyMap<View, string>, to: number) {
     const bytes = new Map([...texts].map(([view, text]) => [view, Buffer.from(text)]))
-    // First: a reader that falls back below has to see that it is behind.
+    // `at` moves first, so that a reader that falls back below sees that it is behind.
     at = to
     for (const reader of live) {
       const own = bytes.get(reader.view)
@@ -163,7 +163,7 @@ export function createSessionHub(
     }
   }
 
-  /** A past may be long: it goes out page by page, each when the last one was taken, and others get their turn. */
+  /** Sends the past page by page, each when the reader has read the one before, with turns for others in between. */
   async function catchUp(reader: SessionReader) {
     const { connection, view } = reader
     while (!connection.isOver()) {
@@ -192,7 +192,7 @@ export function createSessionHub(
   }
 
   return {
-    /** A reader who has seen everything up to the cursor gets everything after it. */
+    /** Adds a reader. It gets everything after its cursor. */
     join(connection: Connection, cursor: number, view: View) {
       const reader = { connection, cursor, view }
       add(reader)

@@ -41,7 +41,7 @@ export function createStreams({ backend, timers, warn }: StreamPorts, given: Par
   const limits = { ...usualLimits, ...given }
   const { runelog } = backend
   const sessions = new Map<string, SessionHub>()
-  /** By session, and there by run: a commit wakes those whom it concerns, not all. */
+  /** By session, then by run, so that a commit wakes only the hubs of its session. */
   const runs = new Map<string, Map<string, RunHub>>()
   const connections = new Set<Connection>()
   const ledger = createLedger(limits.streamsBytes, cutLongest)
@@ -85,12 +85,12 @@ export function createStreams({ backend, timers, warn }: StreamPorts, given: Par
     return connection
   }
 
-  /** Cuts everyone off. They can come back. */
+  /** Cuts off every reader. They may reconnect. */
   function cut() {
     for (const connection of connections) connection.cut()
   }
 
-  /** Those with the most waiting, until the rest is within the limit. */
+  /** Cuts off the readers that lag most, until the rest is within the limit. */
   function cutLongest() {
     const longest = [...connections].sort((a, b) => b.waiting() - a.waiting())
     for (const connection of longest) {
@@ -112,7 +112,7 @@ export function createStreams({ backend, timers, warn }: StreamPorts, given: Par
   }
 
   return {
-    /** Everything in a session after a cursor, and then what comes. */
+    /** The events of a session after a cursor, then live. */
     async session(asked: { session_id: string; cursor: number; view: View }): Promise<BeginStream> {
       const { session_id, cursor, view } = asked
       room()
@@ -158,7 +158,7 @@ export function createStreams({ backend, timers, warn }: StreamPorts, given: Par
       }
     },
 
-    /** What a list shows of a session, whenever that changes. */
+    /** The summary of each session, whenever it changes. */
     async summaries(): Promise<BeginStream> {
       room()
       return (socket, headers) => {

@@ -82,7 +82,7 @@ async function leftOf(backend: Backend, session_id: string, [{ run_id = '', exec
   return { run_ids: new Set([run_id]), unsettled }
 }
 
-/** One with a secret rune is in no view. */
+/** The moves of a contract. Refused with `not_found` also if it has a secret rune. */
 async function historyOf({ views }: Backend, execution_id: string) {
   const session_id = await views.sessionOf('contract', execution_id)
   const { state, histories } = await views.of(session_id)

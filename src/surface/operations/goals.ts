@@ -17,7 +17,7 @@ import type { Backend } from '../backend.ts'
 import { leftIn } from '../cards.ts'
 import { type Asked, defineOperation, pageAsked, paged, reason, repliedBy, requestKey } from '../operation.ts'
 
-/** What a goal is set with: as in the library, by the same names. */
+/** The options of `goals.start`, in snake_case. */
 const goalBody = z.strictObject({
   goal: z.string().min(1).max(100_000),
   session_id: id.optional(),
@@ -67,7 +67,7 @@ export const getGoal = defineOperation({
   run: (backend, { params: { goal_id } }) => lookAt(backend, goal_id),
 })
 
-/** A decision is answered with the goal as it is then. */
+/** Decisions return the goal as it is afterwards. */
 const deciding = {
   scope: 'approve',
   returns: goalShape,
@@ -123,7 +123,7 @@ export const cancelGoal = defineOperation({
   repeat: async (backend, { params }) => ({ accepted: true, goal: await lookAt(backend, params.goal_id) }),
 })
 
-/** Looking needs the store alone. */
+/** The report of a goal, from the record alone. */
 async function lookAt(backend: Backend, goal_id: string): Promise<GoalReport> {
   const { state, goal } = await goalIn(backend, goal_id)
   const left = isAtWork(state, goal) ? await leftIn(backend, state.session_id) : undefined

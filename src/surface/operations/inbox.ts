@@ -12,6 +12,7 @@ import {
   interactionShape,
   openInteractionShape,
   repliedShape,
+  settlementOutcome,
   unsettledShape,
 } from '../../wire/interaction.ts'
 import { interactionCard, leftBehind } from '../cards.ts'
@@ -112,18 +113,16 @@ export const settle = defineOperation({
   name: 'settle',
   route: 'POST /api/interactions/{interaction_id}/settle',
   summary:
-    'Say what became of an action whose outcome is unknown. `did_not_happen` is another word for `did_not`. `leave` settles nothing: the run that waits for the answer ends as failed with OUTCOME_UNKNOWN, and the question is asked again under another id.',
+    'Say what became of an action whose outcome is unknown. `leave` settles nothing: the run that waits for the answer ends as failed with OUTCOME_UNKNOWN, and the question is asked again under another id.',
   body: z.strictObject({
-    outcome: z.enum(['happened', 'did_not', 'leave', 'did_not_happen']),
+    outcome: settlementOutcome,
     result: jsonValue.optional(),
     reason,
     ...signed,
   }),
   async run(backend, asked) {
     const { inbox } = await backend.commands()
-    const given = signedBy(asked)
-    const outcome = given.outcome === 'did_not_happen' ? 'did_not' : given.outcome
-    return asRecord(await inbox.settle(asked.params.interaction_id, asOptions({ ...given, outcome })))
+    return asRecord(await inbox.settle(asked.params.interaction_id, asOptions(signedBy(asked))))
   },
 })
 

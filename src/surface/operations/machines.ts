@@ -45,10 +45,10 @@ export const getTopology = defineOperation({
   run: async (): Promise<Topology> => topology(contractMachine),
 })
 
-/** Counting stops here: a board does not get better by a larger number. */
+/** Counting stops at this number. */
 const countedUpTo = 10_000
 
-/** Of these only those that wait are listed by the store; the others are counted in the sessions at work. */
+/** Short-lived machines: the store lists only their resumable states. The others are counted in sessions at work. */
 const passing: ReadonlySet<string> = new Set(['turn', 'tool', 'contract'])
 
 const lookedInto = 500
@@ -85,7 +85,7 @@ export const getOccupancy = defineOperation({
   },
 })
 
-/** The rest of an engine between turns is no life of its own. */
+/** The states to count: not the terminal ones, and not the state in which an endless machine rests. */
 function livingStates(machine: Machine): readonly string[] {
   return Object.entries<State>(machine.states).flatMap(([state, { terminal, stable }]) =>
     terminal || (machine.endless !== undefined && stable) ? [] : [state],

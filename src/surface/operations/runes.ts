@@ -16,7 +16,7 @@ import type { Backend } from '../backend.ts'
 import { defineOperation, withoutUndefined } from '../operation.ts'
 import { isHidden } from '../session-views.ts'
 
-/** How many runes are looked through for one page: a filter that fits nothing must not read a whole log at once. */
+/** How many runes one page reads at most: a filter that matches nothing must not read a whole log. */
 const lookedThrough = 5_000
 
 /** A page ends after the rune with which it has this many bytes. */
@@ -34,7 +34,7 @@ export const listRunes = defineOperation({
     before: count(z.int().positive()).optional(),
     limit: count(z.int().min(1).max(1_000)).prefault(200),
     backward: flag.default(false),
-    /** Kinds, separated by commas; `tool.` stands for all that begin so. */
+    /** Kinds, separated by commas; `tool.` selects every kind that begins so. */
     kinds: z.string().max(2_000).superRefine(refuseUnknownKinds).optional(),
   }),
   returns: runesShape,
@@ -87,14 +87,14 @@ const fits = (kind: string, name: string) => kind === name || (name.endsWith('.'
 
 const namesIn = (given: string) => given.split(',').filter((name) => name !== '')
 
-/** A misspelled kind would fit nothing, and the list would look as if nothing had been recorded. */
+/** A misspelled kind matches nothing, and the list would look as if nothing had been recorded. */
 function refuseUnknownKinds(given: string, context: z.RefinementCtx): void {
   const names = namesIn(given)
   const known = Object.keys(kinds)
   const unknown = names.find((name) => !known.some((kind) => fits(kind, name)))
   if (names.length > 0 && unknown === undefined) return
-  const shown = unknown === undefined ? 'It names no kind.' : `There is no kind ${JSON.stringify(unknown)}.`
-  context.addIssue(`${shown} A kind, or the beginning of one with its full stop, is of ${known.join(', ')}.`)
+  const shown = unknown === undefined ? 'It names no kind.' : `Unknown kind ${JSON.stringify(unknown)}.`
+  context.addIssue(`${shown} Known kinds, which "tool." and the like select by their beginning: ${known.join(', ')}.`)
 }
 
 /** Reads every machine of a session after one event. */

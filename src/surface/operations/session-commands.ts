@@ -10,7 +10,7 @@ import type { Sessions } from '../library.ts'
 import { defineOperation, reason, requestKey } from '../operation.ts'
 
 const why = z.strictObject({ reason })
-/** What moves a session answers with the state that it leads to. */
+/** Operations that move a session return its new state. */
 const moving = { scope: 'operate', returns: z.object({ session_id: z.string(), state: sessionState }) } as const
 
 /** Submits the next message of a session. */
@@ -121,12 +121,12 @@ async function standing({ runelog }: Backend, session_id: string) {
   return { session_id, state: row.state }
 }
 
-/** Allows a done irreversible action once more. */
+/** Allows a completed irreversible action once more. */
 export const allowAgain = defineOperation({
   name: 'allow_again',
   route: 'POST /api/execution/{execution_id}/allow-again',
   scope: 'approve',
-  summary: 'Let an irreversible action that was done be done once more. The next call for it gets a key of its own.',
+  summary: 'Allow a completed irreversible action once more. The next call for it gets a new idempotency key.',
   returns: z.object({ execution_id: z.string(), allowed_by: z.string() }),
   async run(backend, { params: { execution_id }, by: allowed_by }) {
     await (await backend.commands()).executions.allowAgain(execution_id, allowed_by)

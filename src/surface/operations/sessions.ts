@@ -48,7 +48,7 @@ export const createSession = defineOperation({
 /** Everything that a summary is listed under. */
 const statuses = [...stateNames(runMachine), 'none']
 
-/** How many sessions with certain words are read at once, and looked through for one page: the rest is on the next. */
+/** How many sessions a search reads at once, and how many it reads for one page. */
 const atOnce = 201
 const lookedThrough = 2_000
 
@@ -97,7 +97,7 @@ interface Found {
   readonly next_cursor: string | null
 }
 
-/** By the index of exactly what is asked for: the work follows from the page, not from how many sessions there are. */
+/** Lists by the index of the filter: the work depends on the page, not on the number of sessions. */
 async function listed(runelog: Pick<Runelog, 'row' | 'rows'>, filter: Filter, { limit, after }: Asked): Promise<Found> {
   const page = { backward: true, limit: limit + 1, ...(after && { after }) }
   if (filter.state === undefined && filter.agent === undefined) {
@@ -117,7 +117,7 @@ function tagsOf({ state, status, agent }: Filter): readonly string[] {
   return states.flatMap((one) => each.map((other) => listingTag({ state: one, status: other, ...of })))
 }
 
-/** By the index of words; what does not fit the rest is left out. */
+/** Searches by the index of words, then applies the filter. */
 async function foundBy(
   runelog: Pick<Runelog, 'row' | 'search'>,
   words: readonly string[],

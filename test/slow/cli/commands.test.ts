@@ -178,7 +178,7 @@ describe('answering', () => {
     expect({ exit, out }).toEqual({ exit: 0, out: 'It is SUCCESS.' })
   })
 
-  test('an answer needs no agents here: the run goes on in the program that has them', async () => {
+  test('answers: a command without agents may answer; the run goes on in the program that has its agent', async () => {
     const { interaction_id, run_id, card } = await waiting()
     const second = await waiting('refund 8')
     const yes = ['--yes', '--digest', card.digest]

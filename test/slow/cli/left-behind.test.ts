@@ -94,7 +94,7 @@ test.each(stores)(title, async (store) => {
   expect((await project.cli(['ps', '--json'])).out).toMatch(/"abandoned": ?null/)
 })
 
-test('looking: what may simply be repeated is left to the next worker, and no person is asked for it', async () => {
+test('abandoned calls: a call that may be repeated is left to the next worker, and no person is asked about it', async () => {
   const project = killed('reader')
   expect(await project.cli(['inbox'])).toMatchObject({ exit: 0, out: '', err: 'Nothing waits for a person.' })
   const { out, err } = await project.cli(['ps'])

@@ -39,7 +39,7 @@ describe('statewright plan on a store', () => {
     expect(JSON.parse(readFileSync(join(folder, 'journal.json'), 'utf8')).entries).not.toEqual([])
   })
 
-  test('each command is a process of its own: the plan waits, is answered against the rules and then with them', async () => {
+  test('plan answer: over several processes a plan waits, is answered against the rules and then with them', async () => {
     const { exit, card } = await submit('conflict')
     expect([exit, card.state]).toEqual([4, 'AWAITING_ANSWERS'])
     const id = card.coordination_id.slice(0, 16)
@@ -131,7 +131,7 @@ describe('statewright plan on a store', () => {
     })
   })
 
-  test('plan: what is not there, or does not belong together, is refused', async () => {
+  test('plan: a missing plan or file, and options that exclude each other, are refused', async () => {
     expect(await runCli(['plan', 'show', ...store])).toMatchObject({
       exit: 7,
       err: expect.stringContaining('there is no such file'),

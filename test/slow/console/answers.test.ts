@@ -37,7 +37,7 @@ async function resultOf(run_id: string) {
   })
 }
 
-test('a form with every type of field: what is wrong is said beside it, what is right arrives', async () => {
+test('console form: every type of field shows its mistake beside it, and sends a value that fits', async () => {
   const { run_id } = await world.submit('clerk', 'Ask me')
   const id = await questionOf(run_id)
   const page = await world.open(`/inbox/${id}`)
@@ -159,7 +159,7 @@ test('F-90 confirmation: buttons say what they do, whatever the agent calls them
   expect((await resultOf(run_id)).result).toBe('It ended as REJECTED.')
 })
 
-test('answers: two tabs and the command line answer at once: one decision, and the others are told who was faster', async () => {
+test('answers: of two tabs and the command line that answer at once one wins, and the others are refused with its name', async () => {
   const { run_id, session_id } = await world.submit('support', 'Refund order 8')
   const id = await questionOf(run_id)
   const tabs = await Promise.all([

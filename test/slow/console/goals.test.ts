@@ -9,7 +9,7 @@ import { eventually } from '../../support/eventually.ts'
 
 const world = consoleWorld('goal')
 
-test('a goal: its tasks by owner, its review answered in place, met', async () => {
+test('console goal: it shows tasks by owner, takes the answer to a review, and is met', async () => {
   const { idempotencyKey: _, ...submission } = goal
   const { json } = await world.server().ask('/api/goals', asRecord(submission))
   const page = await world.open('/goals', { bypassCSP: true })

@@ -84,7 +84,7 @@ test('every page: nothing that axe holds to be serious, light and dark; nothing 
   }
 }, 240_000)
 
-test('a replay: the state of every machine at an event is what the reducers say, and an address leads to it', async () => {
+test('console replay: the state of every machine at an event is that of the reducers, and has an address', async () => {
   const { over } = await twoSessions()
   const { json } = await world.server().ask(`/api/sessions/${over.session_id}/runes?limit=1000`)
   const page = await world.open(`/s/${over.session_id}/replay?at=1`)
@@ -160,7 +160,7 @@ test('console pages: a bundle is verified in the browser; one that was tampered 
   await picture(page, 'audit-tampered-1440')
 })
 
-test('a contract: its path, its marks, and what the model was told', async () => {
+test('console contract: it shows its path, its marks and what the model was told', async () => {
   const { execution_id } = await twoSessions()
   const page = await world.open(`/c/${execution_id}`)
   await page.getByText('has changed the world: yes').waitFor()

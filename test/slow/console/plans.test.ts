@@ -18,7 +18,7 @@ async function submit(example: string): Promise<{ coordination_id: string; state
   return json
 }
 
-test('a plan with questions: looked at, answered, frozen, verified', async () => {
+test('console plan: a plan with questions is answered, frozen and verified', async () => {
   const { coordination_id, state } = await submit('ask-first')
   expect(state).toBe('AWAITING_ANSWERS')
   const page = await world.open('/p', { bypassCSP: true })

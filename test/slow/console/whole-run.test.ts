@@ -28,7 +28,7 @@ async function beginSentence(page: Page, agent: string, input: string): Promise<
   return session_id
 }
 
-test('a whole run from the browser: started, streamed, the server killed and restarted, approved, finished', async () => {
+test('console run: a run from the browser survives a kill of the server between start and approval', async () => {
   const page = await world.open('/')
   await page.getByText('No sessions yet.').waitFor()
 

@@ -35,7 +35,7 @@ test('limits: each limit of a body lets through what is just within it and refus
   }
 })
 
-test('limits: headers that are too large, and requests that take too long to arrive, are told so', async () => {
+test('limits: headers that are too large and requests that arrive too slowly are refused', async () => {
   const { ask, port } = await served({ headerBytes: 4_000, requestMs: 300, headersMs: 300 })
   expect((await ask('/api/sessions', { headers: { 'x-much': 'x'.repeat(3_000) } })).status).toBe(200)
   expect(await heard(port, `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(4_000)}\r\n\r\n`)).toMatch(
@@ -50,7 +50,7 @@ test('limits: headers that are too large, and requests that take too long to arr
   expect(await heard(port, authorised)).toMatch(/^HTTP\/1.1 408 [\s\S]*"request_too_slow"/)
 })
 
-test('limits: more connections than the limit are told to come back, and those that are there go on', async () => {
+test('limits: connections over the limit are refused with retry later, and open ones go on', async () => {
   const { port, ask } = await served({ connections: 3 })
   const kept = await Promise.all([1, 2, 3].map(() => connected(port)))
   const refused = await heard(port, 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')

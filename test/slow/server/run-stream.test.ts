@@ -57,7 +57,7 @@ const backend = (sw: Statewright) =>
     sha256: hostPorts.sha256,
   } as unknown as Backend)
 
-test('run stream: a run is told from its first event to its end, live and over a restart, without gap or duplicate', async () => {
+test('run stream: a run is sent from its first event to its end, live and over a restart, without gap or duplicate', async () => {
   const { world, air, approve, run_id, path } = await open()
   const first = (await air()).read(path)
   await first.until('the question', () => first.heard.some(({ type }) => type === 'user.input.required'))
@@ -76,7 +76,7 @@ test('run stream: a run is told from its first event to its end, live and over a
   await world.end()
 })
 
-test('run stream: a reader may come in after any event; after the last one there is nothing to wait for', async () => {
+test('run stream: a reader may begin after any event; after the last one the answer is 204', async () => {
   const { world, air, approve, session_id, run_id, path } = await open()
   const { get: ask, read } = await air()
   await approve()
@@ -104,7 +104,7 @@ test('run stream: a reader may come in after any event; after the last one there
   await world.end()
 })
 
-test('run stream: several readers of one run, who came at different times, hear the same', async () => {
+test('run stream: readers that join a run at different times get the same events', async () => {
   const { world, air, approve, path } = await open()
   const { read } = await air()
   const early = read(path)

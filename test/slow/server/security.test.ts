@@ -176,7 +176,7 @@ describe.each(operations.filter((o) => o.method === 'POST' && isFurnished(o)))('
   })
 })
 
-test('security: what is not even a request is refused on the bare line', async () => {
+test('security: bytes that are no HTTP request are refused on the socket', async () => {
   const { port } = new URL(scene.url)
   const attempts = [
     ['GET / HTTP/1.1\r\nHost: localhost\r\nX: a\r\n b\0c\r\n\r\n', 400],
@@ -220,7 +220,7 @@ test('security: no method but those that are declared, and no preflight', async 
   await refused('/api/runs', { method: 'OPTIONS', headers: preflight }, 403, 'origin_refused')
 })
 
-test('security: its own pages may ask, and every answer carries the headers that keep others out', async () => {
+test('security: pages of the console may send requests, and every answer has the headers that keep other pages out', async () => {
   const { host } = new URL(scene.url)
   const own = await scene.ask('/api/sessions', {
     headers: { origin: `http://${host}`, 'sec-fetch-site': 'same-origin' },

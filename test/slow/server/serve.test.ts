@@ -41,7 +41,7 @@ test('serve: the first start makes a token that only its owner reads, and shows 
     expect.stringMatching(/^Serving support on http:\/\/127\.0\.0\.1:\d+$/),
     expect.stringMatching(new RegExp(`^Open http://127\\.0\\.0\\.1:\\d+/#token=${token}$`)),
     `The token is shown once; it is kept in ${tokenFileOf(`sqlite:${database}`)}`,
-    'SIGTERM: letting go of what is under way.',
+    'SIGTERM: releasing the runs under way.',
     'Stopped.',
   ])
   const second = await runCli(['serve', '--config', config, '--port', '0', '--quiet'], { isScreen: true })

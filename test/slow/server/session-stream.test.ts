@@ -69,7 +69,7 @@ test('session stream: on request every public rune comes, too, before its events
   ])
 })
 
-test('session stream: a reader may come in after any event, by header or by address, live or not, and gets the rest', async () => {
+test('session stream: a reader may begin after any event, by header or by query, and gets every later one', async () => {
   const { write, read } = await openSession()
   const last = (await write(...story())).at(-1)?.event_id ?? 0
   const whole = read(path)
@@ -84,7 +84,7 @@ test('session stream: a reader may come in after any event, by header or by addr
   }
 })
 
-test('session stream: what comes is passed on to everyone as it comes, whatever each of them asked for', async () => {
+test('session stream: live events reach every reader, in the view that each asked for', async () => {
   const { write, read } = await openSession()
   const readers = [read(path), read(`${path}?runes=1`), read(path)]
   for (const reader of readers) await reader.upTo(1)
@@ -99,7 +99,7 @@ test('session stream: what comes is passed on to everyone as it comes, whatever 
   expect(other?.heard).toEqual(one?.heard)
 })
 
-test('session stream: text that is not recorded yet comes without an id, to who is live, and says so', async () => {
+test('session stream: text that is not recorded yet is sent to live readers without an id, and marked as such', async () => {
   const { write, read, say } = await openSession()
   const reader = read(path)
   await reader.upTo(1)
@@ -145,7 +145,7 @@ test('session stream: a heartbeat every 15 s takes the cursor past what is hidde
   await reader.until('another one', () => reader.cursors.length === 3)
 })
 
-test('session stream: who cannot be served is told why before a stream begins', async () => {
+test('session stream: a request that cannot be served is refused before the stream begins', async () => {
   const { get: ask, read } = await openSession({ streams: 1 })
   const get = async (where: string, headers: Record<string, string> = {}) => {
     const response = await ask(where, headers)
@@ -161,7 +161,7 @@ test('session stream: who cannot be served is told why before a stream begins', 
   expect(await get(path)).toEqual([429, 'too_many_streams'])
 })
 
-test('session stream: when the log cannot be read, everyone is cut off and someone is warned', async () => {
+test('session stream: a log that cannot be read cuts off every reader and gives a warning', async () => {
   let isBroken = false
   const { write, read, warnings, streams } = await openSession({}, (runelog) => ({
     ...runelog,
@@ -176,7 +176,7 @@ test('session stream: when the log cannot be read, everyone is cut off and someo
   expect(warnings).toEqual([expect.stringContaining('no disk')])
 })
 
-test('session stream: a reader who asks for another view while a rune is put into words gets it, too, and once', async () => {
+test('session stream: a reader that joins with another view while a rune is rendered gets it exactly once', async () => {
   const gate = Promise.withResolvers<void>()
   let isAsked = false
   const { write, read, streams } = await openSession({}, (runelog) => ({
@@ -207,7 +207,7 @@ test('session stream: a reader who asks for another view while a rune is put int
   expect(told(second.heard)).toEqual(['rune -', 'execution_state 3', 'rune -', 'memory_saved 4'])
 })
 
-test('session stream: more than one page that is recorded at once comes at once', async () => {
+test('session stream: an append longer than one page is sent without waiting for the next one', async () => {
   const { write, read } = await openSession()
   const reader = read(path)
   await reader.upTo(1)
@@ -216,7 +216,7 @@ test('session stream: more than one page that is recorded at once comes at once'
   expect(told(reader.heard).slice(1)).toEqual(Array.from({ length: 300 }, (_, i) => `memory_saved ${i + 2}`))
 })
 
-test('session stream: what is recorded between the look at the head and the beginning of the stream is not lost', async () => {
+test('session stream: a rune recorded between the read of the head and the start of the stream is not lost', async () => {
   const gate = Promise.withResolvers<void>()
   let isAsked = false
   const { write, read } = await openSession({}, (runelog) => ({
@@ -236,7 +236,7 @@ test('session stream: what is recorded between the look at the head and the begi
   expect(told(reader.heard)).toEqual(['status 1', 'memory_saved 2'])
 })
 
-test('session stream: a move is told of however long ago its contract was opened', async () => {
+test('session stream: a move is sent however long ago its contract was opened', async () => {
   const { write, read } = await openSession()
   const contract = { execution_id: 'exe_1' }
   await write({ ...opening('contract', 'exe_1', { action_summary: 'pay' }), ...contract })

@@ -24,7 +24,7 @@ const careless = agent({ role: 'careless', tools: [leave], model: scriptedModel(
 export default defineConfig({ store: 'sqlite:${store}', agents: { careless }, secrets: { door: 'sk-live-0123456789' } })
 `
 
-test('F-111 serve: a rejected promise that a tool left behind is told in a sentence, and the server goes on', async () => {
+test('F-111 serve: a rejected promise that a tool left behind gives a warning, and the server goes on', async () => {
   const folder = scratch.fresh()
   const config = join(folder, 'statewright.config.ts')
   writeFileSync(config, importable(source(join(folder, 'app.db'))))

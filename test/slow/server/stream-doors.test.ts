@@ -80,7 +80,7 @@ test('stream doors: a secret that a model says, in however many pieces, reaches 
   }
 })
 
-test('stream doors: a reader of another session hears nothing of this one', async () => {
+test('stream doors: a reader of another session gets no event of this one', async () => {
   const { runelog, read, write } = await openSession()
   accepted(await runelog.append({ session_id: 'ses_2', runes: [created('ses_2')] }))
   const other = read('/api/sessions/ses_2/stream?runes=1')

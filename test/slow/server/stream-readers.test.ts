@@ -60,7 +60,7 @@ test('stream readers: however readers come and go while it is written, each sees
   await fc.assert(property, { seed, numRuns: isProof ? 2_000 : 25 })
 })
 
-test('streams: a reader that takes nothing is cut off at the limit and can resume; other readers are not affected', async () => {
+test('streams: a reader that reads nothing is cut off at the limit and can resume; other readers are not affected', async () => {
   const { write, read, streams } = await openSession({ streamBytes: 64 * 1024 })
   const slow = read(`${path}?runes=1`)
   const quick = read(`${path}?runes=1`)
@@ -81,7 +81,7 @@ test('streams: a reader that takes nothing is cut off at the limit and can resum
   expect(slow.heard.length).toBeLessThan(quick.heard.length)
 })
 
-test('stream readers: a reader of a long past who takes nothing is cut off when it has missed four heartbeats', async () => {
+test('stream readers: a reader of a long past that reads nothing is cut off after four heartbeats', async () => {
   const { write, read, streams, hand } = await openSession()
   for (let i = 0; i < 20; i++)
     await write(...Array.from({ length: 20 }, () => plain('turn.assistant_delta', { content: 'x'.repeat(50_000) })))

@@ -58,7 +58,7 @@ describe('plans: operations', () => {
     expect(await client.call(getInteraction, { params: { interaction_id } })).toMatchObject({
       coordination_id,
       interaction_kind: 'question_pack',
-      silence: 'The defaults are taken for the answer.',
+      silence: 'The defaults are used as the answer.',
     })
 
     // Answered.
