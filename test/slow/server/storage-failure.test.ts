@@ -110,7 +110,7 @@ concurrently('F-103 serve: a storage failure while it stops ends it with one sen
   await ask('/api/runs', { token, body: { agent: 'waiting', input: 'go' } })
   await eventually('the tool is at work', async () => said().out.match(/at work/)?.[0])
   child.kill('SIGTERM')
-  await eventually('it stops', async () => said().out.match(/letting go/)?.[0])
+  await eventually('it stops', async () => said().out.match(/releasing the runs/)?.[0])
   // WHEN its store is removed meanwhile
   rmSync(store)
   // THEN it does not wait for what cannot be recorded
