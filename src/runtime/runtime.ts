@@ -6,7 +6,7 @@ import { type Unsettled, unsettledIn, withReports } from '../observation/unsettl
 import { rowOrder, runesOf, subjectOf } from '../runelog/models.ts'
 import type { Payload } from '../runes/kinds.ts'
 import { killAgent, type Spawn, spawnAgent } from './commands/agents.ts'
-import { allowAgain, type Reply, reply, resume } from './commands/reply.ts'
+import { allowAgain, type Reply, reply, resume, takeUp } from './commands/reply.ts'
 import {
   archive,
   close,
@@ -15,7 +15,6 @@ import {
   pause,
   readGraph,
   replenish,
-  runOf,
   type SessionQuery,
   type Stopped,
   steer,
@@ -23,18 +22,18 @@ import {
 } from './commands/session.ts'
 import { createSession, type NewSession, type Submission, type Submitted, submit } from './commands/submit.ts'
 import { stopTasks } from './delegation.ts'
-import { dispatchAsked, dispatchHere, dispatchShared } from './dispatch/dispatch.ts'
-import { type Asked, type Assignment, createErasing, type Dispatch, type DispatchPorts } from './dispatch/dispatcher.ts'
-import { type Engine, type EphemeralDelta, noAutonomy } from './engine.ts'
+import { type Assignment, dispatchAsked, dispatchShared } from './dispatch/dispatch.ts'
+import { type Asked, createErasing, type Dispatch, type DispatchPorts, dispatchHere } from './dispatch/dispatcher.ts'
+import { type Engine, type EphemeralDelta, noAutonomy, runOf } from './engine.ts'
 import { type OpenInteraction, openInteractions } from './models/open-work.ts'
 import type { RecordOf } from './options.ts'
-import { createPreserving, type Recovered, takeUp } from './recovery/recover.ts'
+import { createPreserving, type Recovered } from './recovery/recover.ts'
 import { drive } from './run/drive.ts'
 import { type Hold, nudge, stopEverything } from './run/hold.ts'
-import { onItsOwn, outsideCalls, recording, requestField } from './scopes.ts'
+import { harmless, onItsOwn, outsideCalls, recording, requestField } from './scopes.ts'
 import { createSessions, type FoldCache } from './session-cache.ts'
 import { type AbandonedRun, atWorkHere, leasesOfOneProcess, type Member, runningRuns } from './store.ts'
-import { harmless, readThrown } from './thrown.ts'
+import { readThrown } from './thrown.ts'
 
 type Given = 'runelog' | 'clock' | 'timers' | 'ids' | 'random' | 'sha256' | 'redactor' | 'keepWhole' | 'warn' | 'log'
 

@@ -121,13 +121,6 @@ export function requestKey(operation: string, { by, idempotency_key }: Asked<unk
   return idempotency_key === null ? undefined : canonicalJson([operation, by, idempotency_key])
 }
 
-/** The same object without the fields that are undefined. */
-export function withoutUndefined<T extends object>(given: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>
-  }
-}
-
 /** Where a list goes on. */
 export type Place = NonNullable<ModelQuery['after']>
 

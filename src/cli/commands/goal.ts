@@ -1,8 +1,8 @@
 import type { GoalReport } from '../../autonomy/goals/report.ts'
 import { stateNames } from '../../kernel/machine.ts'
 import { goalMachine } from '../../machines/goal.ts'
+import { withoutUndefined } from '../../runtime/options.ts'
 import type { Client } from '../../surface/client.ts'
-import { withoutUndefined } from '../../surface/operation.ts'
 import { listAgents } from '../../surface/operations/agents.ts'
 import {
   approveGoal,

@@ -1,6 +1,6 @@
 import { faults } from '../../faults/catalogue.ts'
+import { withoutUndefined } from '../../runtime/options.ts'
 import type { Client } from '../../surface/client.ts'
-import { withoutUndefined } from '../../surface/operation.ts'
 import { listAgents } from '../../surface/operations/agents.ts'
 import { submitRun } from '../../surface/operations/runs.ts'
 import { sendMessage } from '../../surface/operations/session-commands.ts'

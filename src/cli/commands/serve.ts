@@ -1,7 +1,7 @@
 import type { Fault } from '../../faults/fault.ts'
 import { isoTime } from '../../kernel/instant.ts'
 import type { Rune } from '../../runes/rune.ts'
-import { withoutUndefined } from '../../surface/operation.ts'
+import { withoutUndefined } from '../../runtime/options.ts'
 import { defaultConfigFile, defaultPort, type Working } from '../../surface/wiring.ts'
 import { command } from '../command.ts'
 import { exitFor, exits } from '../exits.ts'

@@ -1,5 +1,5 @@
+import { withoutUndefined } from '../../runtime/options.ts'
 import type { Client } from '../../surface/client.ts'
-import { withoutUndefined } from '../../surface/operation.ts'
 import {
   getConsequence,
   getGraphState,

@@ -1,5 +1,5 @@
+import { withoutUndefined } from '../../runtime/options.ts'
 import type { Client } from '../../surface/client.ts'
-import { withoutUndefined } from '../../surface/operation.ts'
 import { killAgent, spawnAgent } from '../../surface/operations/agents.ts'
 import { cancelRun, getRun, interruptRun, steerRun } from '../../surface/operations/runs.ts'
 import { allowAgain, closeSession, pauseSession, resumeSession } from '../../surface/operations/session-commands.ts'

@@ -7,9 +7,10 @@ import type { Message } from '../../wire/dialogue.ts'
 import { type Batch, subject } from '../batch.ts'
 import { advance } from './advance.ts'
 import * as write from './calls.ts'
-import { begin, probe } from './effects.ts'
+import { begin } from './effects.ts'
 import { failRun, notBegun } from './end.ts'
 import { batchFor, callsOf, commit, type Hold, heldTurn, isUnderWay, turnOf } from './hold.ts'
+import { probe } from './probe.ts'
 
 /** Carries out the calls of a round until the model can go on, or the run is over for this worker. */
 export async function work(hold: Hold): Promise<'on' | 'over'> {

@@ -9,11 +9,12 @@ import { signCheckpoint } from '../../runes/checkpoint.ts'
 import { kinds } from '../../runes/kinds.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { createVerifier } from '../../runes/verify.ts'
+import { withoutUndefined } from '../../runtime/options.ts'
 import { count, flag } from '../../wire/common.ts'
 import { subjectShape } from '../../wire/machine.ts'
 import { auditShape, runesShape, signedShape } from '../../wire/rune.ts'
 import type { Backend } from '../backend.ts'
-import { defineOperation, withoutUndefined } from '../operation.ts'
+import { defineOperation } from '../operation.ts'
 import { isHidden } from '../session-views.ts'
 
 /** How many runes one page reads at most: a filter that matches nothing must not read a whole log. */
