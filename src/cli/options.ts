@@ -10,10 +10,7 @@ interface Option {
 /** The options of a command, by name. */
 export type Options = Readonly<Record<string, Option>>
 
-interface TypeOf {
-  readonly boolean: boolean
-  readonly string: string
-}
+type TypeOf = { readonly boolean: boolean; readonly string: string }
 
 /** The values of options, by name. The type of each follows from the declaration of its option. */
 export type Values<O extends Options> = { readonly [N in keyof O]?: TypeOf[O[N]['type']] | undefined }

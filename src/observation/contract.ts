@@ -194,9 +194,7 @@ function questionOf(history: ContractHistory): string | null {
   return null
 }
 
-function idOf([opened]: ContractHistory): string {
-  return opened.execution_id ?? ''
-}
+const idOf = ([opened]: ContractHistory): string => opened.execution_id ?? ''
 
 /** Labels of attempts that ended with an answer. */
 const answered: readonly ConsequenceLabel[] = ['SUCCESS', 'FAILED', 'REJECTED']

@@ -191,9 +191,7 @@ function stateLine(subject: At, now: number): string {
   return `${subject.state} for ${span(elapsed(subject.since, now))}. ${flagsOf(subject).meaning ?? ''}`
 }
 
-function flagsOf({ machine, state }: At): Partial<State> {
-  return declaredState(machine, state) ?? {}
-}
+const flagsOf = ({ machine, state }: At): Partial<State> => declaredState(machine, state) ?? {}
 
 function join(sentences: readonly string[]): string {
   return sentences.filter((sentence) => sentence !== '').join(' ')

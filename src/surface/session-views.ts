@@ -9,6 +9,7 @@ import { subjects } from '../runelog/models.ts'
 import type { RunelogReader } from '../runelog/port.ts'
 import { othersTurn, sliceRunes } from '../runelog/slices.ts'
 import type { Rune } from '../runes/rune.ts'
+import { runOf } from '../runtime/engine.ts'
 
 /** A folded session for readers, as of its last rune. Runes that are not public have no content in any part of it. */
 export interface SessionView {
@@ -179,19 +180,13 @@ function blank(session_id: string, hidden: Set<string>): Growing {
 }
 
 /** A run with the view of its session. */
-interface FoundRun {
-  readonly view: SessionView
-  readonly run: RunView
-  readonly session_id: string
-}
+type FoundRun = { readonly view: SessionView; readonly run: RunView; readonly session_id: string }
 
 /** A run with the view of its session. Refused with `not_found` if there is none. */
 export async function findRun({ views }: { readonly views: SessionViews }, run_id: string): Promise<FoundRun> {
   const session_id = await views.sessionOf('run', run_id)
   const view = await views.of(session_id)
-  const run = view.state.runs.get(run_id)
-  if (run === undefined) throw faults.not_found({ what: 'run', id: run_id })
-  return { view, run, session_id }
+  return { view, run: runOf(view.state, run_id), session_id }
 }
 
 /** The questions that a run has open, oldest first. */

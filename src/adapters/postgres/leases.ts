@@ -7,10 +7,7 @@ export interface HeldRun {
   readonly epoch: number
 }
 
-interface Held extends HeldRun {
-  readonly ended: AbortController
-  since: Instant
-}
+type Held = HeldRun & { readonly ended: AbortController; since: Instant }
 
 /**
  * The leases of this process. One lasts `lease_ms` from when its renewal was *sent*, so it ends here before it ends in

@@ -91,9 +91,7 @@ interface GoalLoop extends Goals {
   stop(): Promise<void>
 }
 
-interface Looking {
-  readonly abandoned: () => Promise<readonly AbandonedRun[]>
-}
+type Looking = { readonly abandoned: () => Promise<readonly AbandonedRun[]> }
 
 const states = stateNames(goalMachine)
 const open = states.filter((state) => !isTerminal(goalMachine, state))

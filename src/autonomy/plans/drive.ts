@@ -32,7 +32,8 @@ interface DrivePorts extends PlanPorts {
 export async function drive(ports: DrivePorts, read: () => Promise<Recorded>): Promise<void> {
   for (;;) {
     const recorded = await read()
-    if (isTerminal(coordinationMachine, stateOf(recorded)) || (await isSealed(ports.engine(), recorded))) return
+    const head = await ports.engine().runelog.head(recorded.received.session_id)
+    if (isTerminal(coordinationMachine, stateOf(recorded)) || head?.sealed === true) return
     const isAsked = recorded.asked.some(({ is_open }) => is_open)
     if (isAsked && (await withdrawMoot(ports.engine(), recorded))) continue
     if (openPack(recorded) !== null) return
@@ -115,10 +116,6 @@ async function record(engine: Engine, recorded: Recorded, progress: Progress, { 
   return moved_at
 }
 
-async function isSealed({ runelog }: Engine, { received }: Recorded): Promise<boolean> {
-  return (await runelog.head(received.session_id))?.sealed === true
-}
-
 interface Move {
   readonly about: Concerns & { readonly coordination_id: string }
   /** After the move. */
@@ -155,10 +152,7 @@ function recordMove(batch: Batch, move: Move, sha256: Sha256): { readonly deadli
   return { deadline }
 }
 
-interface Deadline {
-  readonly interaction_id: string
-  readonly at: number
-}
+type Deadline = { readonly interaction_id: string; readonly at: number }
 
 function ask(batch: Batch, { about, at, answer_timeout_ms }: Move, interaction_id: string, pack: QuestionPack) {
   const { questions, intent_id, round } = pack

@@ -203,9 +203,8 @@ function decide({ on, paint, print, next }: Call, send: (client: Client, goal_id
   })
 }
 
-function decisionOf({ task, message: reason }: Call<typeof decisionOptions>['values']) {
-  return withoutUndefined({ task, reason })
-}
+const decisionOf = ({ task, message: reason }: Call<typeof decisionOptions>['values']) =>
+  withoutUndefined({ task, reason })
 
 /** `goal "…"` sets a goal; a verb in its place does something with one. */
 export const goalCommand = withVerbs(

@@ -73,10 +73,7 @@ interface Verdict {
 type Marks = ReadonlyMap<string, readonly Checkpoint[]>
 type Keys = readonly string[] | undefined
 
-interface Besides {
-  readonly damages: readonly Damage[]
-  readonly strays: readonly Stray[]
-}
+type Besides = { readonly damages: readonly Damage[]; readonly strays: readonly Stray[] }
 
 function report(
   call: VerifyCall,

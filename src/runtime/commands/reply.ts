@@ -70,12 +70,7 @@ export async function reply(
   return answered
 }
 
-async function decide(
-  engine: Engine,
-  batch: Batch,
-  interaction_id: string,
-  given: RecordOf<Reply>,
-): Promise<RecordOf<Replied>> {
+async function decide(engine: Engine, batch: Batch, interaction_id: string, given: RecordOf<Reply>) {
   const { state } = batch
   if (!state.interactions.has(interaction_id)) await engine.sessions.refresh(state)
   const question = state.interactions.get(interaction_id)

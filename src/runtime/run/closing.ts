@@ -37,9 +37,7 @@ export interface Why {
   readonly actor: Actor
 }
 
-interface Closing extends Why {
-  readonly knownOf?: (call: CallView) => Known | undefined
-}
+type Closing = Why & { readonly knownOf?: (call: CallView) => Known | undefined }
 
 /**
  * Ends every open call of a run that ends. What never began is withdrawn, what is known is recorded, and what may have

@@ -189,11 +189,7 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
  * A task of a goal that waited for a person may find its place taken when it goes on. Undefined: there is no place, and
  * the driver of the goal wakes the run when one is free. The returned function ends the time in which it is being taken.
  */
-function takePlace(
-  { taking, turnedAway }: Engine,
-  { goals, runs }: SessionState,
-  { run_id }: RunView,
-): (() => void) | undefined {
+function takePlace({ taking, turnedAway }: Engine, { goals, runs }: SessionState, { run_id }: RunView) {
   const isOf = (task: { readonly run_ids: readonly string[] }) => task.run_ids.at(-1) === run_id
   const goal = goals.values().find(({ tasks }) => tasks.some(isOf))
   if (goal === undefined) return () => {}

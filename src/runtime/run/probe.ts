@@ -113,10 +113,7 @@ async function probeOnce(
 const outcomes = ['happened', 'did_not', 'cannot_tell'] as const satisfies readonly Probed['outcome'][]
 
 /** A probe's answer that cannot be used. */
-interface Unusable {
-  readonly outcome: 'unusable'
-  readonly problem: string
-}
+type Unusable = { readonly outcome: 'unusable'; readonly problem: string }
 
 /** The answer of a probe. One of another form is never taken for `did_not`, which would permit the action again. */
 function readProbed(answer: unknown, clean: Clean): Probed | Unusable {

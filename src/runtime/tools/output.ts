@@ -61,12 +61,6 @@ const streams = ['stdout', 'stderr', 'message'] as const
 /** A stream that a tool reports on. */
 export type ProgressStream = (typeof streams)[number]
 
-interface Reports {
-  add(chunk: unknown, stream: unknown): void
-  /** Takes nothing more. Resolves when all is passed on, but for a possible beginning of a secret in cut reports. */
-  end(isCut?: boolean): Promise<void>
-}
-
 const most_characters = 1_000_000
 
 const limit_note = '\n[The limit of progress reports is reached; the rest is not recorded.]\n'
@@ -74,7 +68,7 @@ const limit_note = '\n[The limit of progress reports is reached; the rest is not
 const slice = 65_536
 
 /** Passes on the progress of a tool, without secrets and within its limit, with turns of the event loop for other work. */
-export function createReports(redactor: Redactor, passOn: (stream: ProgressStream, text: string) => void): Reports {
+export function createReports(redactor: Redactor, passOn: (stream: ProgressStream, text: string) => void) {
   const clean = { stdout: cleanStream(redactor), stderr: cleanStream(redactor), message: cleanStream(redactor) }
   const waiting: { readonly stream: ProgressStream; readonly text: string }[] = []
   let left = most_characters
@@ -111,14 +105,15 @@ export function createReports(redactor: Redactor, passOn: (stream: ProgressStrea
   }
 
   return {
-    add(chunk, stream) {
+    add(chunk: unknown, stream: unknown) {
       const text = textOf(chunk)
       if (!isStream(stream)) throw new TypeError(streamProblem(stream))
       if (isOver) return
       for (const piece of take(text)) waiting.push({ stream, text: piece })
       if (!isPassing) passing = passAll()
     },
-    end(isCut = false) {
+    /** Takes nothing more. Resolves when all is passed on, but for a possible beginning of a secret in cut reports. */
+    end(isCut = false): Promise<void> {
       isOver = true
       ending ??= passRest(isCut)
       return ending

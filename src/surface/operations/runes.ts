@@ -58,7 +58,7 @@ export const listRunes = defineOperation({
       for (const rune of runes) {
         seen += 1
         last = rune.event_id
-        if (isShown(rune) && !isHidden(rune, hidden) && isWanted(rune, wanted)) {
+        if (isShown(rune) && !isHidden(rune, hidden) && (wanted?.some((name) => fits(rune.kind, name)) ?? true)) {
           items.push(rune)
           bytes += sizeOf(rune)
         }
@@ -78,10 +78,6 @@ function sizeOf({ payload }: Rune): number {
   let bytes = 500
   for (const value of Object.values(payload)) bytes += typeof value === 'string' ? value.length : 50
   return bytes
-}
-
-function isWanted({ kind }: Rune, wanted: readonly string[] | undefined): boolean {
-  return wanted === undefined || wanted.some((name) => fits(kind, name))
 }
 
 const fits = (kind: string, name: string) => kind === name || (name.endsWith('.') && kind.startsWith(name))

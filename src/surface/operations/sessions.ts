@@ -86,10 +86,7 @@ export const listSessions = defineOperation({
   },
 })
 
-interface Asked {
-  readonly limit: number
-  readonly after: Place | undefined
-}
+type Asked = { readonly limit: number; readonly after: Place | undefined }
 
 interface Found {
   readonly found: readonly Row<Summary>[]
