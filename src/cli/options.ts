@@ -1,11 +1,7 @@
 import { budget } from '../runes/kinds.ts'
 import { defaultConfigFile } from '../surface/wiring.ts'
 
-interface Option {
-  readonly type: 'boolean' | 'string'
-  readonly short?: string
-  readonly summary: string
-}
+type Option = { readonly type: 'boolean' | 'string'; readonly short?: string; readonly summary: string }
 
 /** The options of a command, by name. */
 export type Options = Readonly<Record<string, Option>>

@@ -154,11 +154,7 @@ function obstacleLine(state: string): readonly string[] {
   return state === 'active' ? [] : [`The session is ${state}: ${declaredState('session', state)?.meaning ?? ''}`]
 }
 
-interface Question {
-  readonly interaction_id: string
-  readonly prompt: string
-  readonly deadline: number | null
-}
+type Question = { readonly interaction_id: string; readonly prompt: string; readonly deadline: number | null }
 
 /** What a row of the list of sessions knows of one. */
 interface SessionRow {

@@ -47,9 +47,7 @@ interface RuntimePorts extends Pick<Engine, Given>, Partial<Pick<Engine, 'leases
   readonly assignment?: Assignment | undefined
 }
 
-interface RuntimeConfig extends Pick<Engine, 'agents' | 'policy' | 'settings'> {
-  readonly maxConcurrentRuns: number
-}
+type RuntimeConfig = Pick<Engine, 'agents' | 'policy' | 'settings'> & { readonly maxConcurrentRuns: number }
 
 /** The runtime as its surfaces see it. */
 export type Runtime = ReturnType<typeof createRuntime>

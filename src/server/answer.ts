@@ -3,8 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { canonicalJson, type Json } from '../kernel/json.ts'
 import { inSlices } from '../runelog/slices.ts'
 import type { Backend } from '../surface/backend.ts'
-import { carryOut, readRequest } from '../surface/carry-out.ts'
-import type { Asked, Operation } from '../surface/operation.ts'
+import { type Asked, carryOut, type Operation, readRequest } from '../surface/operation.ts'
 import { type createKeptAnswers, readKey } from './idempotency.ts'
 
 /** The content type of an answer. */

@@ -205,11 +205,7 @@ export function beyondGoal(taken_in: Json, { interaction, budgets }: Bounds): st
 
 type Task = PlanDraft['tasks'][number]
 
-interface Place {
-  readonly workflow_id: string
-  readonly phase: PhaseName
-  readonly role: string | undefined
-}
+type Place = { readonly workflow_id: string; readonly phase: PhaseName; readonly role: string | undefined }
 
 /** A goal is evidence for the tasks that serve it. */
 export const evidenceRefOf = (goal_id: string) => `goal:${goal_id}`

@@ -23,10 +23,7 @@ import type { PlanDocuments, PlanFile } from './plans.ts'
 import type { PlanPorts } from './receive.ts'
 import { nextMove, openPack, type Recorded, rerun, stateOf } from './recorded.ts'
 
-interface DrivePorts extends PlanPorts {
-  readonly core: () => Promise<CorePorts>
-  readonly isStopping: () => boolean
-}
+type DrivePorts = PlanPorts & { readonly core: () => Promise<CorePorts>; readonly isStopping: () => boolean }
 
 /** Works on a coordination until it is at rest. Each move is recorded before the next one is made. */
 export async function drive(ports: DrivePorts, read: () => Promise<Recorded>): Promise<void> {
