@@ -7,19 +7,7 @@ import { rowOrder, runesOf, subjectOf } from '../runelog/models.ts'
 import type { Payload } from '../runes/kinds.ts'
 import { killAgent, type Spawn, spawnAgent } from './commands/agents.ts'
 import { allowAgain, type Reply, reply, resume, takeUp } from './commands/reply.ts'
-import {
-  archive,
-  close,
-  goOn,
-  listSessions,
-  pause,
-  readGraph,
-  replenish,
-  type SessionQuery,
-  type Stopped,
-  steer,
-  stop,
-} from './commands/session.ts'
+import * as session from './commands/session.ts'
 import { createSession, type NewSession, type Submission, type Submitted, submit } from './commands/submit.ts'
 import { stopTasks } from './delegation.ts'
 import { type Assignment, dispatchAsked, dispatchShared } from './dispatch/dispatch.ts'
@@ -143,9 +131,13 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     }
   }
 
-  async function stopRun(run_id: string, request: 'cancel' | 'interrupt', reason: string): Promise<RecordOf<Stopped>> {
+  async function stopRun(
+    run_id: string,
+    request: 'cancel' | 'interrupt',
+    reason: string,
+  ): Promise<RecordOf<session.Stopped>> {
     const { session_id } = await find(run_id)
-    const stopped = await stop(engine, { session_id, run_id }, request, reason)
+    const stopped = await session.stop(engine, { session_id, run_id }, request, reason)
     engine.wake(session_id, run_id)
     await stopTasks(engine, session_id, run_id, { request, reason })
     return stopped
@@ -179,21 +171,23 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     cancel: (run_id: string, reason = 'cancelled by request') => stopRun(run_id, 'cancel', reason),
     interrupt: (run_id: string, reason = 'interrupted by request') => stopRun(run_id, 'interrupt', reason),
 
-    async steer(run_id: string, input: Json): Promise<RecordOf<Stopped>> {
+    async steer(run_id: string, input: Json): Promise<RecordOf<session.Stopped>> {
       const { session_id } = await find(run_id)
-      const steered = await steer(engine, session_id, run_id, input)
+      const steered = await session.steer(engine, session_id, run_id, input)
       engine.wake(session_id, run_id)
       return steered
     },
 
     createSession: (options: RecordOf<NewSession>) => createSession(engine, options, null),
-    pause: (session_id: string, reason = 'paused by request') => pause(engine, session_id, reason),
-    resumeSession: (session_id: string, reason?: string) => goOn(engine, session_id, 'resume_requested', reason),
-    replenish: (session_id: string, budget: Budget, reason?: string) => replenish(engine, session_id, budget, reason),
-    reset: (session_id: string, reason?: string) => goOn(engine, session_id, 'reset', reason),
-    closeSession: (session_id: string, reason = 'closed by request') => close(engine, session_id, reason),
-    archiveSession: (session_id: string) => archive(engine, session_id),
-    sessions: (query: SessionQuery = {}) => listSessions(runelog, query),
+    pause: (session_id: string, reason = 'paused by request') => session.pause(engine, session_id, reason),
+    resumeSession: (session_id: string, reason?: string) =>
+      session.goOn(engine, session_id, 'resume_requested', reason),
+    replenish: (session_id: string, budget: Budget, reason?: string) =>
+      session.replenish(engine, session_id, budget, reason),
+    reset: (session_id: string, reason?: string) => session.goOn(engine, session_id, 'reset', reason),
+    closeSession: (session_id: string, reason = 'closed by request') => session.close(engine, session_id, reason),
+    archiveSession: (session_id: string) => session.archive(engine, session_id),
+    sessions: (query: session.SessionQuery = {}) => session.listSessions(runelog, query),
 
     spawnAgent: (session_id: string, name: string, how?: RecordOf<Spawn>) => spawnAgent(engine, session_id, name, how),
     async killAgent(agent_id: string, how?: { reason?: string; force?: boolean }): Promise<void> {
@@ -231,7 +225,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       const recorded = calls.get(opened.call_id ?? '')?.evidence ?? []
       return { ...opened.payload, evidence: withReports(opened.payload, recorded) }
     },
-    graphState: (session_id: string, of?: RecordOf<GraphOf>) => readGraph(runelog, session_id, of),
+    graphState: (session_id: string, of?: RecordOf<GraphOf>) => session.readGraph(runelog, session_id, of),
     listen(listener: (delta: EphemeralDelta) => void): () => void {
       if (typeof listener !== 'function') {
         const problem = 'It is not a function.'

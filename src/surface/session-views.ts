@@ -98,7 +98,7 @@ export function createSessionViews(runelog: RunelogReader, isExclusive: boolean)
       const runes = await runelog.read(state.session_id, { after: state.event_id, limit: sliceRunes })
       for (const rune of runes) {
         if (from > 0 && rune.kind === 'rune.redacted') return false
-        if (isSecretContract(rune) && !hidden.has(rune.execution_id ?? '')) {
+        if (rune.visibility === 'secret' && rune.machine === 'contract' && !hidden.has(rune.execution_id ?? '')) {
           hidden.add(rune.execution_id ?? '')
           hiddenIn.set(state.session_id, hidden)
           // A view has shown it: read everything again without it.
@@ -163,10 +163,6 @@ function take({ state, steps, histories, lines, hidden }: Growing, rune: Rune) {
   addToHistories(histories, seen)
   lines.fold(seen)
   if (!accompanying.has(seen.kind)) steps.push(seen)
-}
-
-function isSecretContract({ visibility, machine }: Rune): boolean {
-  return visibility === 'secret' && machine === 'contract'
 }
 
 /** Whether a rune belongs to a hidden contract. Its questions are still shown, since a person must answer them. */

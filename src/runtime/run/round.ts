@@ -88,7 +88,9 @@ export function recordOutcomes(hold: Hold, batch: Batch, calls: readonly CallVie
         break
       case 'timeout': {
         const error = write.tookTooLong(call)
-        if (isSafeToDrop(call)) write.failed(batch, call, { error, error_kind: 'timeout', status: 'timeout' })
+        // What cannot be undone or repeated has an unknown outcome; of anything else it is a failure.
+        if (!call.irreversible || call.idempotent)
+          write.failed(batch, call, { error, error_kind: 'timeout', status: 'timeout' })
         else {
           add({ source: 'timeout', message: error })
           hold.inHand.delete(call.call_id)
@@ -109,11 +111,6 @@ export function recordOutcomes(hold: Hold, batch: Batch, calls: readonly CallVie
         else hold.unknown.add(call.call_id)
     }
   }
-}
-
-/** An execution timeout of what cannot be undone or repeated leaves its outcome unknown; of anything else it is a failure. */
-function isSafeToDrop({ irreversible, idempotent }: CallView): boolean {
-  return !irreversible || idempotent
 }
 
 /** The model goes on with the results, or the result of a call that ends the turn is that of the run. */
