@@ -1,3 +1,4 @@
+import { accepted } from '../../faults/catalogue.ts'
 import { boundedJson, type Json, jsonLimits } from '../../kernel/json.ts'
 import type { CallView } from '../../observation/session-state.ts'
 import { subject } from '../batch.ts'
@@ -127,7 +128,7 @@ async function report(hold: Hold, call: CallView, progress: { stream: ProgressSt
   try {
     const batch = batchFor(hold)
     batch.on(subject.tool(call), 'tool_node').move('progress_update', { call_id, ...progress })
-    await commit(hold, batch)
+    accepted(await commit(hold, batch))
   } catch (error) {
     const { warn, redactor } = hold.engine
     warn('progress was not recorded', { error: readThrown(error, redactor.redact).message })
@@ -239,7 +240,7 @@ async function askWhileAtWork(hold: Hold, call: CallView, { asked, signal, opene
   const question = stepQuestion(hold, read.request.title, copied.value, defaultsOf(read.request))
   const batch = batchFor(hold)
   ask(batch, call, interaction_id, question)
-  await commit(hold, batch)
+  accepted(await commit(hold, batch))
   opened()
   if (question.deadline !== null) hold.engine.deadline(interaction_id, hold.state.session_id, question.deadline)
 
@@ -249,7 +250,7 @@ async function askWhileAtWork(hold: Hold, call: CallView, { asked, signal, opene
     if (end === 'moot') {
       const withdrawal = batchFor(hold)
       inputWithdrawn(withdrawal, hold.state.calls.get(call.call_id) ?? call, 'The tool that asked needs it no more.')
-      await commit(hold, withdrawal)
+      accepted(await commit(hold, withdrawal))
       return { action: 'silence' }
     }
     const reply = hold.state.interactions.get(interaction_id)?.answered?.reply
