@@ -2,7 +2,7 @@ import { createIds, hostPorts, systemClock, systemRandom, systemTimers } from '.
 import { createGoals, type Goals } from '../autonomy/goals/goals.ts'
 import type { Ports as StorePorts } from '../runelog/port.ts'
 import type { AgentDefinition } from '../runtime/define-agent.ts'
-import type { Assignment } from '../runtime/dispatch/dispatcher.ts'
+import type { Assignment } from '../runtime/dispatch/dispatch.ts'
 import { type Autonomy, noAutonomy, type Settings } from '../runtime/engine.ts'
 import type { Clock, Ids, Log, Random, Timers } from '../runtime/ports.ts'
 import { createRuntime } from '../runtime/runtime.ts'

@@ -6,7 +6,7 @@ import { refuseName } from '../adapters/sqlite/open-database.ts'
 import { workspaceOf } from '../adapters/workspace/workspace-tools.ts'
 import { isFault } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
-import { readGuardsAgain } from '../observation/readings.ts'
+import { readGuardsAgain } from '../observation/guard-facts.ts'
 import { firstBad } from '../runelog/damage.ts'
 import { mayGo, type Stray } from '../runelog/segment.ts'
 import { createVerifier } from '../runes/verify.ts'
@@ -144,7 +144,7 @@ function theStrays(strays: readonly Stray[]): readonly Finding[] {
 
 /** Processes on PostgreSQL decide by its clock. A machine with another time confuses readers who compare logs. */
 async function theClock(url: string): Promise<readonly Finding[]> {
-  const { measureSkew, noticeable_skew_ms } = await import('../adapters/postgres/clock.ts')
+  const { measureSkew, noticeable_skew_ms } = await import('../adapters/postgres/leases.ts')
   const skew_ms = await measureSkew(url, systemClock).catch(() => undefined)
   // Another finding says that the store cannot be reached.
   if (skew_ms === undefined) return []

@@ -118,9 +118,7 @@ export async function openStore(url: string, how: StoreOptions = {}): Promise<St
 }
 
 /** The folder of the archived sessions of a PostgreSQL store. Every process of the store must see the same folder. */
-function segmentsFolder(): string {
-  return process.env.STATEWRIGHT_SEGMENTS ?? './statewright.segments'
-}
+const segmentsFolder = (): string => process.env.STATEWRIGHT_SEGMENTS ?? './statewright.segments'
 
 /** Closes a store that `openStore` opened. */
 export async function closeStore({ runelog, foldCache, shared, release }: Store): Promise<void> {

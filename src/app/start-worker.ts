@@ -17,10 +17,7 @@ export async function startWorker(where: Pick<Where, 'store' | 'config'>, io: Wo
   return (await startWorking(config, io, { secrets: knownSecrets(config), usualLevel: 'info' })).working
 }
 
-interface HowToWork {
-  readonly secrets: Readonly<Record<string, string>>
-  readonly usualLevel: LogLevel
-}
+type HowToWork = { readonly secrets: Readonly<Record<string, string>>; readonly usualLevel: LogLevel }
 
 /** Opens the store of a config and begins to work. `working.stop` closes all of it. */
 export async function startWorking(config: Config, io: WorkingIo, { secrets, usualLevel }: HowToWork) {

@@ -7,9 +7,10 @@ import { faults } from '../faults/catalogue.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import { type Agent, type AgentDefinition, checkedAgent, equip } from '../runtime/define-agent.ts'
 import { delegateTool } from '../runtime/delegation.ts'
-import { type Asked, type Assignment, createAssignment } from '../runtime/dispatch/dispatcher.ts'
+import { type Assignment, createAssignment } from '../runtime/dispatch/dispatch.ts'
+import type { Asked } from '../runtime/dispatch/dispatcher.ts'
 import type { Engine, Settings } from '../runtime/engine.ts'
-import type { AnyModel, Model } from '../runtime/model.ts'
+import type { Model } from '../runtime/model.ts'
 import type { PolicyOptions } from '../runtime/options.ts'
 import type { Log } from '../runtime/ports.ts'
 import type { Policy } from '../runtime/tools/policy.ts'
@@ -102,10 +103,7 @@ export function openForCommand(options: StatewrightOptions): Promise<Opened> {
   return openStatewright(options, createAssignment())
 }
 
-interface Opened {
-  readonly sw: Statewright
-  readonly workOn: (asked: Asked) => Promise<void>
-}
+type Opened = { readonly sw: Statewright; readonly workOn: (asked: Asked) => Promise<void> }
 
 async function openStatewright(options: StatewrightOptions, assignment?: Assignment): Promise<Opened> {
   // Check the config before anything is opened, so that a refused one leaves nothing behind.
@@ -255,7 +253,8 @@ function equipAll(
           throw refused(
             `It delegates to ${other}, which is not configured. Configured agents: ${Object.keys(agents).join(', ')}.`,
           )
-      const model = asModel(agent.model, (message) => warn('a model warns', { agent: name, message }))
+      const told = { warn: (message: string) => warn('a model warns', { agent: name, message }) }
+      const model: Model = 'doStream' in agent.model ? aiSdkModel(agent.model, told) : agent.model
       const problem = model.problem?.()
       if (problem !== undefined) throw refused(`${path}model: ${problem}`)
       const delegating = agent.delegates.map((other) => delegateTool(other, engine))
@@ -271,8 +270,4 @@ function strangeNames({ per_tool_overrides, pre_approved }: Policy, agents: Read
   return known.size === 0
     ? []
     : [...Object.keys(per_tool_overrides), ...pre_approved].filter((name) => !known.has(name))
-}
-
-function asModel(model: AnyModel, warn: (message: string) => void): Model {
-  return 'doStream' in model ? aiSdkModel(model, { warn }) : model
 }

@@ -92,7 +92,7 @@ async function askForm(asked: InteractionCard, { line, signal }: Prompt): Promis
 }
 
 function label(field: Field): string {
-  const choices = choicesOf(field)
+  const choices = (field.options ?? []).map((option) => (typeof option === 'string' ? option : option.value))
   return safeLine(`${field.label ?? field.name}${choices.length === 0 ? '' : ` (${choices.join(', ')})`}`)
 }
 
@@ -109,10 +109,6 @@ export function fieldsOf({ fields }: Readonly<Record<string, Json>>): readonly F
 }
 
 const isField = (value: unknown): value is Field => typeof Object(value).name === 'string'
-
-function choicesOf({ options = [] }: Field): readonly string[] {
-  return options.map((option) => (typeof option === 'string' ? option : option.value))
-}
 
 /** The typed text as a value of the field's type. The server judges whether it fits. */
 export function valueFor({ type = 'text', options }: Field, typed: string): Json {

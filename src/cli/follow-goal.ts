@@ -112,9 +112,7 @@ export async function followGoal(
   return exits.unreachable
 }
 
-function questions({ waits_for }: GoalReport) {
-  return waits_for.filter(isQuestion)
-}
+const questions = ({ waits_for }: GoalReport) => waits_for.filter(isQuestion)
 
 /** Only an executing goal may still move while a person is asked. */
 const isAtRest = ({ state }: GoalReport) => state !== 'executing'

@@ -173,20 +173,14 @@ function endOf(rune: Rune<'run.moved'>, interrupted: boolean): Exit {
 }
 
 /** A run and the runs of the tasks that it delegated. */
-interface Family {
-  fold(rune: Rune): void
-  has(run_id: string | undefined): boolean
-  /** Whether each of them waits for a person or for another one of them. */
-  onlyWaits(): boolean
-}
-
-function createFamily(root: string): Family {
+function createFamily(root: string) {
   /** The runs that are not over: the status of each, and the call that delegated it. */
   const open = new Map<string, { status: string; readonly parent_call_id: string | null }>()
   const members = new Set([root])
   /** The calls whose contract is running, by run. */
   const atWork = new Map<string, Set<string>>()
 
+  /** Whether each of them waits for a person or for another one of them. */
   function onlyWaits(): boolean {
     const delegating = new Set([...open.values()].map(({ parent_call_id }) => parent_call_id))
     const waits = ([run_id, { status }]: [string, { readonly status: string }]) => {
@@ -198,7 +192,7 @@ function createFamily(root: string): Family {
   }
 
   return {
-    fold(rune) {
+    fold(rune: Rune) {
       const { run_id = '', call_id = '', kind, machine, to } = rune
       if (kind === 'run.submitted') {
         const { parent_call_id, parent_run_id } = rune.payload
@@ -215,7 +209,7 @@ function createFamily(root: string): Family {
       else calls.delete(call_id)
       atWork.set(run_id, calls)
     },
-    has: (run_id) => run_id !== undefined && members.has(run_id),
+    has: (run_id: string | undefined) => run_id !== undefined && members.has(run_id),
     onlyWaits,
   }
 }

@@ -1,19 +1,12 @@
 import { budget } from '../runes/kinds.ts'
 import { defaultConfigFile } from '../surface/wiring.ts'
 
-interface Option {
-  readonly type: 'boolean' | 'string'
-  readonly short?: string
-  readonly summary: string
-}
+type Option = { readonly type: 'boolean' | 'string'; readonly short?: string; readonly summary: string }
 
 /** The options of a command, by name. */
 export type Options = Readonly<Record<string, Option>>
 
-interface TypeOf {
-  readonly boolean: boolean
-  readonly string: string
-}
+type TypeOf = { readonly boolean: boolean; readonly string: string }
 
 /** The values of options, by name. The type of each follows from the declaration of its option. */
 export type Values<O extends Options> = { readonly [N in keyof O]?: TypeOf[O[N]['type']] | undefined }

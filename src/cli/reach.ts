@@ -7,10 +7,7 @@ import { id as isId } from '../wire/common.ts'
 import type { Io } from './host.ts'
 import type { Values, whereOptions } from './options.ts'
 
-interface Placed {
-  readonly values: Values<typeof whereOptions>
-  readonly io: Pick<Io, 'host'>
-}
+type Placed = { readonly values: Values<typeof whereOptions>; readonly io: Pick<Io, 'host'> }
 
 /** The places that a command names. */
 export function whereOf({ server, store, config }: Placed['values']): Where {

@@ -7,10 +7,7 @@ import type { Io } from './host.ts'
 import type { Arguments } from './options.ts'
 import { guarded, safeJson } from './render/text.ts'
 
-interface Cli {
-  readonly commands: readonly Command[]
-  readonly version: string
-}
+type Cli = { readonly commands: readonly Command[]; readonly version: string }
 
 /** Finds the command, reads its arguments, and turns a refusal into a sentence and an exit code. */
 export async function run(cli: Cli, args: readonly string[], given: Omit<Io, 'command'>): Promise<number> {

@@ -8,10 +8,7 @@ import { recovers } from './schemas/record.ts'
 import { type RegistrySnapshot, registrySnapshot } from './schemas/registry.ts'
 import { problemsOf } from './schemas/scalars.ts'
 
-interface Argument {
-  readonly of: string
-  readonly name: string
-}
+type Argument = { readonly of: string; readonly name: string }
 
 type Members = Readonly<Record<string, 'function' | 'string'>>
 type Issue = { readonly path: readonly PropertyKey[]; readonly message: string }

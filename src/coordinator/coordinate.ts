@@ -89,10 +89,7 @@ function failureInfo({ failure_type, cause, message, failed_at_state }: FailureP
   return { failure_type, cause, failure_message: message, failed_at_state: failed_at_state as RunTape['state'] }
 }
 
-interface TimedEntry extends TapeEntry {
-  readonly at: number
-  readonly duration_ms: number
-}
+type TimedEntry = TapeEntry & { readonly at: number; readonly duration_ms: number }
 
 /** How long a state lasted. Not negative, also when the clock was set back. */
 export function lasted(entered: number, left: number): number {

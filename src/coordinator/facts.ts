@@ -17,13 +17,7 @@ interface Find<F> {
   readonly description: string
 }
 
-function baseName(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1)
-}
-
-function lineText(text: string, line: number): string {
-  return (text.split('\n')[line - 1] ?? '').trim().slice(0, 400).toWellFormed()
-}
+const baseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 
 /** The first line that holds the needle, from 1; null when none does. */
 function lineOf(text: string, needle: string): number | null {
@@ -55,7 +49,8 @@ const pipelines: readonly [RegExp, string][] = [
 const testFile = /(^|\/)(tests?|spec|__tests__)\/.*\.[a-z]+$|[._-](test|spec)\.[a-z]+$|(^|\/)test_[^/]+\.py$|_test\.go$/
 
 function found<F>(file: SourceFile, fact: F, description: string, line = 1): Find<F> {
-  return { fact, file: file.path, line, snippet: lineText(file.text, line), description }
+  const snippet = (file.text.split('\n')[line - 1] ?? '').trim().slice(0, 400).toWellFormed()
+  return { fact, file: file.path, line, snippet, description }
 }
 
 function detectLanguages(files: readonly SourceFile[]) {

@@ -18,11 +18,7 @@ export interface Outcome {
 }
 
 /** The state stays: the answers were refused, and the audit log says so. */
-interface Stays {
-  readonly stays: true
-  readonly ledger: AnswerLedger
-  readonly audit: readonly AuditDraft[]
-}
+type Stays = { readonly stays: true; readonly ledger: AnswerLedger; readonly audit: readonly AuditDraft[] }
 
 type Item<T> = T extends readonly (infer I)[] ? I : T
 /** An artifact with its type. */

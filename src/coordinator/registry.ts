@@ -105,9 +105,7 @@ function annotationProblems(rule_id: string, annotations: Readonly<Record<string
   return missing.map((annotation) => `its policy must carry ${annotation}`)
 }
 
-function keyOf({ kind, id, version }: RegistryEntry): string {
-  return `${kind} ${id} ${version}`
-}
+const keyOf = ({ kind, id, version }: RegistryEntry): string => `${kind} ${id} ${version}`
 
 function repeated(admitted: readonly { name: string; entry: RegistryEntry }[]): Problem[] {
   const seen = new Map<string, string>()

@@ -10,7 +10,7 @@ import type { ExecutionIntent } from './schemas/intent.ts'
 import type { RegistryReference } from './schemas/judgement.ts'
 import type { ExecutionGraph, Measure, ReviewPack } from './schemas/plan.ts'
 import type { Command } from './schemas/registry.ts'
-import type { Problem, RedLine } from './schemas/scalars.ts'
+import type { RedLine } from './schemas/scalars.ts'
 
 /** The plan as its reviewers read it. */
 export function reviewPackOf(progress: Progress, graph: ExecutionGraph, { sha256 }: Ports): ReviewPack {
@@ -110,11 +110,7 @@ function acceptedPacks({ arrived, read, refused }: Progress['ledger']): readonly
 }
 
 /** Commands, agents and roles of the graph that the precheck did not find in the registry. */
-function unknownContent(
-  graph: ExecutionGraph,
-  confirmed: readonly RegistryReference[],
-  index: RegistryIndex,
-): Problem[] {
+function unknownContent(graph: ExecutionGraph, confirmed: readonly RegistryReference[], index: RegistryIndex) {
   const { nodes, swimlanes } = graph
   const known = new Set(confirmed.map(({ kind, id, version }) => `${kind} ${id} ${version}`))
   const commands = nodes

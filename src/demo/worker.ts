@@ -20,10 +20,7 @@ export type WorkerSays =
   | { readonly type: 'delta'; readonly text: string }
   | { readonly type: 'rune'; readonly rune: Rune }
 
-interface Answer {
-  readonly interaction_id: string
-  readonly reply: Json
-}
+type Answer = { readonly interaction_id: string; readonly reply: Json }
 
 const { store, bank, input, run: earlier } = JSON.parse(process.argv[2] ?? '') as WorkerOptions
 const say = (message: WorkerSays) => writeSync(1, `${JSON.stringify(message)}\n`)

@@ -107,7 +107,7 @@ export function consequenceView(history: ContractHistory): ConsequenceView {
     result: last?.payload.result ?? null,
     error_message: last?.payload.error_message ?? null,
     has_side_effects: payload.irreversible && hasHappened(status),
-    was_suspended: history.some((rune) => rune.kind === 'contract.moved' && leadsToWaiting(rune)),
+    was_suspended: movesOf(history).some(({ to }) => statusFlags(to as ContractStatus).is_resumable),
     decided_by: deciderIn(history) ?? null,
     is_still_pending: !is_terminal,
     total_duration_ms: is_terminal ? elapsed(opened.at, (last ?? opened).at) : null,
@@ -174,10 +174,6 @@ export function deciderIn(runes: readonly Draft[]): Decider | undefined {
   return undefined
 }
 
-function leadsToWaiting({ to }: Draft<'contract.moved'>): boolean {
-  return statusFlags(to as ContractStatus).is_resumable
-}
-
 function movesOf(history: ContractHistory): readonly Draft<'contract.moved'>[] {
   return history.filter((rune) => rune.kind === 'contract.moved')
 }
@@ -194,9 +190,7 @@ function questionOf(history: ContractHistory): string | null {
   return null
 }
 
-function idOf([opened]: ContractHistory): string {
-  return opened.execution_id ?? ''
-}
+const idOf = ([opened]: ContractHistory): string => opened.execution_id ?? ''
 
 /** Labels of attempts that ended with an answer. */
 const answered: readonly ConsequenceLabel[] = ['SUCCESS', 'FAILED', 'REJECTED']

@@ -76,9 +76,7 @@ function readAt(events: readonly unknown[], i: number): ReturnType<typeof readFc
   }
 }
 
-function unreadable(problem: string) {
-  return { problems: [{ pointer: '', problem }] }
-}
+const unreadable = (problem: string) => ({ problems: [{ pointer: '', problem }] })
 
 /** Where in the event, and what is wrong there. */
 type Found = readonly [where: string, problem: string]
@@ -251,14 +249,10 @@ type Resolution = FcmpEvent<'interaction.reply.accepted'> | FcmpEvent<'interacti
 /** A neighbour: none at either end of the stream, `unknown` if it could not be read. */
 type Next = FcmpEvent | 'unknown' | undefined
 
-function before(read: Read, i: number): Next {
-  return i === 0 ? undefined : (read[i - 1] ?? 'unknown')
-}
+const before = (read: Read, i: number): Next => (i === 0 ? undefined : (read[i - 1] ?? 'unknown'))
 
 function isChange(event: Next): event is Change {
   return typeof event === 'object' && event.type === 'conversation.state.changed'
 }
 
-function isWait({ data }: Change): boolean {
-  return runMachine.states[data.to].resumable === true
-}
+const isWait = ({ data }: Change): boolean => runMachine.states[data.to].resumable === true

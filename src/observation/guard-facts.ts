@@ -1,8 +1,25 @@
-import { type FactsOf, isTerminal, type TriggerOf } from '../kernel/machine.ts'
-import type { machines } from '../machines/all.ts'
+import {
+  type FactsOf,
+  type Finding,
+  isTerminal,
+  type Machine,
+  predicatesOf,
+  type TriggerOf,
+} from '../kernel/machine.ts'
+import { restingState } from '../kernel/transition.ts'
+import { machineNamed, type machines } from '../machines/all.ts'
 import { contractMachine } from '../machines/contract.ts'
 import { taskMachine } from '../machines/task.ts'
-import type { Concerns, Draft } from '../runes/rune.ts'
+import {
+  type Concerns,
+  carriedEdges,
+  concernNames,
+  type Draft,
+  type Rune,
+  type StoredRecord,
+  toRune,
+} from '../runes/rune.ts'
+import { foldSession, newSessionState } from './fold-session.ts'
 import type { SessionState } from './session-state.ts'
 
 type Any = (typeof machines)[number]
@@ -11,7 +28,7 @@ type Any = (typeof machines)[number]
 export type Named<N extends Any['name']> = Extract<Any, { readonly name: N }>
 
 /** What the record says when a move is decided. */
-export interface Situation {
+interface Situation {
   readonly state: SessionState
   readonly stateOf: (subject_id: string) => string | undefined
   readonly runes: readonly Draft[]
@@ -110,4 +127,73 @@ const table: { readonly [machine: string]: { readonly [trigger: string]: (now: S
 /** The facts of the record for the guards of a trigger; empty where it has none. */
 export function recordedFacts(machine: string, trigger: string, now: Situation): object {
   return table[machine]?.[trigger]?.(now) ?? {}
+}
+
+/** Header fields that name what a rune is about. `agent_id` is left out: one agent may take part in everything. */
+const subjectNames = ['subject_id', ...concernNames.filter((name) => name !== 'agent_id')] as const
+
+/**
+ * Reads the guards of a session again, each over the record before its move, and says what differs. It takes the
+ * records in order. A guard that reads a fact outside the record, such as the config of a process, is left out.
+ */
+export function readGuardsAgain(session_id: string): (record: StoredRecord) => string | undefined {
+  const state = newSessionState(session_id)
+  /** Ids in erased records. Guards may have read the erased content, so guards about the same ids are left out. */
+  const erased = new Set<string>()
+
+  function problemOf(rune: Rune): string | undefined {
+    const { guards = [], machine, subject_id = '', trigger, to = '' } = rune
+    const declared: Machine | undefined = machineNamed(machine ?? '')
+    if (guards.length === 0 || declared === undefined) return undefined
+    const now = { state, runes: [], about: rune, payload: rune.payload, at: rune.at }
+    const before = (id: string) => state.subjects.get(id)?.state
+    // A rune carries other subjects along once its own subject is where it goes.
+    const after = (id: string) => (id === subject_id ? restingState(declared, to) : before(id))
+    const found = new Map([
+      ...readAgain(declared, trigger ?? '', { ...now, id: subject_id, stateOf: before }),
+      ...carriedEdges(rune, after).flatMap(({ machine, subject_id: id, edge: { on } }) => [
+        ...readAgain(machineNamed(machine) as Machine, on, { ...now, id, stateOf: after }),
+      ]),
+    ])
+    // The sentence of a guard may change with a version; whether it holds may not.
+    const wrong = guards.find(({ guard }) => found.get(guard)?.holds === false)
+    return (
+      wrong &&
+      `its guard ${wrong.guard} did not hold: it read "${wrong.because}", and the record says "${found.get(wrong.guard)?.because}"`
+    )
+  }
+
+  return (record) => {
+    try {
+      const rune = toRune(record, '')
+      const ids = subjectNames.flatMap((name) => rune[name] ?? [])
+      if (rune.redacted) for (const id of ids) erased.add(id)
+      const problem = ids.some((id) => erased.has(id)) ? undefined : problemOf(rune)
+      foldSession(state, rune)
+      return problem
+    } catch {
+      return 'its payload has another shape than its kind.'
+    }
+  }
+}
+
+const outsideOfRecord = {
+  get(facts: object, name: string) {
+    if (!(name in facts)) throw new Error(`${name} is no fact of the record`)
+    return Reflect.get(facts, name)
+  },
+}
+
+/** What the guards of a trigger find, where the facts of the record are all that they read. */
+function readAgain(machine: Machine, on: string, now: Situation): [string, Finding][] {
+  const facts = new Proxy(recordedFacts(machine.name, on, now), outsideOfRecord)
+  const guards = machine.transitions.flatMap((edge) => (edge.on === on ? (edge.when ?? []) : []))
+  return guards.flatMap((guard): [string, Finding][] => {
+    try {
+      const found = predicatesOf(machine)?.[guard]?.(facts)
+      return found === undefined ? [] : [[guard, found]]
+    } catch {
+      return []
+    }
+  })
 }

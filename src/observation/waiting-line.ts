@@ -154,11 +154,7 @@ function obstacleLine(state: string): readonly string[] {
   return state === 'active' ? [] : [`The session is ${state}: ${declaredState('session', state)?.meaning ?? ''}`]
 }
 
-interface Question {
-  readonly interaction_id: string
-  readonly prompt: string
-  readonly deadline: number | null
-}
+type Question = { readonly interaction_id: string; readonly prompt: string; readonly deadline: number | null }
 
 /** What a row of the list of sessions knows of one. */
 interface SessionRow {
@@ -191,9 +187,7 @@ function stateLine(subject: At, now: number): string {
   return `${subject.state} for ${span(elapsed(subject.since, now))}. ${flagsOf(subject).meaning ?? ''}`
 }
 
-function flagsOf({ machine, state }: At): Partial<State> {
-  return declaredState(machine, state) ?? {}
-}
+const flagsOf = ({ machine, state }: At): Partial<State> => declaredState(machine, state) ?? {}
 
 function join(sentences: readonly string[]): string {
   return sentences.filter((sentence) => sentence !== '').join(' ')

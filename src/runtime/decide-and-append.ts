@@ -19,7 +19,7 @@ interface Decision<A> {
 type Decide<A> = (state: SessionState) => Decision<A> | Promise<Decision<A>>
 
 /** Give up after this many lost races: a session has few writers, so another client keeps writing to it. */
-export const raceTries = 20
+const raceTries = 20
 
 /** Most races are won at the second try, so the first retries do not wait. */
 const atOnce = 3
@@ -31,8 +31,12 @@ const longestWaitMs = 50
  * is taken again from the state as it is then; after 20 losses it is refused as `contended`. A command holds no lease
  * and carries no fence.
  */
-export async function decideAndAppend<A>(engine: Engine, session_id: string, decide: Decide<A>): Promise<A | Refused> {
-  for (let lost = 0; lost < raceTries; ) {
+export async function decideAndAppend<A>(
+  engine: Pick<Engine, 'sessions' | 'preserving' | 'isAlone' | 'random'>,
+  session_id: string,
+  decide: Decide<A>,
+): Promise<A | Refused> {
+  for (let lost = 0; lost < raceTries; lost++) {
     await backOff(engine, lost)
     const state = await engine.sessions.load(session_id)
     await engine.preserving.touch(state)
@@ -45,7 +49,7 @@ export async function decideAndAppend<A>(engine: Engine, session_id: string, dec
       refusal = error
     }
     // Other runes were folded while `decide` ran, so its expected versions are stale and its refusal may be, too.
-    // Decide again.
+    // That counts as a lost race. Decide again.
     if (state.event_id !== looked) continue
     if (decision === undefined) throw refusal
     const { batch, read = [], answer } = decision
@@ -55,7 +59,6 @@ export async function decideAndAppend<A>(engine: Engine, session_id: string, dec
     const recorded = await engine.sessions.commit(state, batch, { expect })
     if (!(recorded instanceof Fault)) return answer(recorded)
     if (!isFault(recorded, 'stale_write')) return recorded
-    lost += 1
     await engine.sessions.refresh(state)
   }
   return faults.contended({ session_id, tries: raceTries })
@@ -75,18 +78,12 @@ export function change<A>(engine: Engine, session_id: string, write: (batch: Bat
   })
 }
 
-/** Brings the session of a worker whose append lost a race up to date. Every other error is thrown again. */
-export async function afterLostRace({ sessions }: Engine, state: SessionState, error: unknown): Promise<void> {
-  if (!isFault(error, 'stale_write')) throw error
-  await sessions.refresh(state)
-}
-
 /**
  * Lets other writers finish first, at random, so that those that lost together do not race again together. Writers of
  * this process need turns of the event loop; writers of other processes need real time, up to 1, 2, 4 … 50 ms. The
  * clock of the runtime is not asked: no state depends on this wait.
  */
-async function backOff({ isAlone, random }: Engine, lost: number): Promise<void> {
+export async function backOff({ isAlone, random }: Pick<Engine, 'isAlone' | 'random'>, lost: number): Promise<void> {
   if (lost < atOnce) return
   const most = Math.min(2 ** (lost - atOnce), longestWaitMs)
   if (!isAlone) return pause(Math.ceil(most * random()))

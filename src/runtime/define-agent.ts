@@ -1,7 +1,7 @@
 import { faults } from '../faults/catalogue.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Budget } from '../observation/session-state.ts'
-import { askPerson } from './ecs/shapes.ts'
+import { askPerson } from './ecs/request.ts'
 import type { AnyModel, Model } from './model.ts'
 import { asRecord, type BudgetOptions, budgetOptions } from './options.ts'
 import { fieldProblems, problemSentence, unknownField } from './shape-problems.ts'

@@ -1,7 +1,7 @@
 import { faults } from '../faults/catalogue.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json, Problem } from '../kernel/json.ts'
-import type { SessionState } from '../observation/session-state.ts'
+import type { RunView, SessionState } from '../observation/session-state.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { Redactor } from '../runelog/redactor.ts'
 import type { AgentDefinition } from './define-agent.ts'
@@ -144,4 +144,11 @@ export const noAutonomy: Autonomy = {
   }),
   takeUp: async () => true,
   end: async () => {},
+}
+
+/** A run of a session. Refused with `not_found` if there is none. */
+export function runOf(state: SessionState, run_id: string): RunView {
+  const run = state.runs.get(run_id)
+  if (run === undefined) throw faults.not_found({ what: 'run', id: run_id })
+  return run
 }

@@ -1,5 +1,6 @@
 import type { Redactor } from '../runelog/redactor.ts'
-import { guarded, readThrown } from './thrown.ts'
+import { guarded } from './scopes.ts'
+import { readThrown } from './thrown.ts'
 
 /**
  * The signal of a controller, with an `aborted` that looks before it answers. A timer cannot be trusted for this: a

@@ -35,13 +35,19 @@ export function asRecord<T extends object>(options: T): RecordOf<Given<T>> {
   >
 }
 
+/** The same object without the fields that are undefined. */
+export function withoutUndefined<T extends object>(given: T): Given<T> {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Given<T>
+}
+
 function renamed(given: object, rename: (name: string) => string): object {
-  const fields = Object.entries(given).filter(([, value]) => value !== undefined)
   const rewritten = ([name, value]: [string, unknown]) =>
     nested.some((known) => known === name) && typeof value === 'object' && value !== null
       ? renamed(value, rename)
       : value
-  return Object.fromEntries(fields.map((field) => [rename(field[0]), rewritten(field)]))
+  return Object.fromEntries(
+    Object.entries(withoutUndefined(given)).map((field) => [rename(field[0]), rewritten(field)]),
+  )
 }
 
 /** What an agent, a run or a session may spend. A limit that is left out does not exist; 0 allows nothing. */

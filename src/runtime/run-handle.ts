@@ -144,6 +144,4 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
   }
 }
 
-function isEnd(rune: Rune): boolean {
-  return rune.kind === 'run.moved' && isTerminal(runMachine, rune.to)
-}
+const isEnd = (rune: Rune): boolean => rune.kind === 'run.moved' && isTerminal(runMachine, rune.to)

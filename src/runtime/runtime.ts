@@ -6,35 +6,22 @@ import { type Unsettled, unsettledIn, withReports } from '../observation/unsettl
 import { rowOrder, runesOf, subjectOf } from '../runelog/models.ts'
 import type { Payload } from '../runes/kinds.ts'
 import { killAgent, type Spawn, spawnAgent } from './commands/agents.ts'
-import { allowAgain, type Reply, reply, resume } from './commands/reply.ts'
-import {
-  archive,
-  close,
-  goOn,
-  listSessions,
-  pause,
-  readGraph,
-  replenish,
-  runOf,
-  type SessionQuery,
-  type Stopped,
-  steer,
-  stop,
-} from './commands/session.ts'
+import { allowAgain, type Reply, reply, resume, takeUp } from './commands/reply.ts'
+import * as session from './commands/session.ts'
 import { createSession, type NewSession, type Submission, type Submitted, submit } from './commands/submit.ts'
 import { stopTasks } from './delegation.ts'
-import { dispatchAsked, dispatchHere, dispatchShared } from './dispatch/dispatch.ts'
-import { type Asked, type Assignment, createErasing, type Dispatch, type DispatchPorts } from './dispatch/dispatcher.ts'
-import { type Engine, type EphemeralDelta, noAutonomy } from './engine.ts'
+import { type Assignment, dispatchAsked, dispatchShared } from './dispatch/dispatch.ts'
+import { type Asked, createErasing, type Dispatch, type DispatchPorts, dispatchHere } from './dispatch/dispatcher.ts'
+import { type Engine, type EphemeralDelta, noAutonomy, runOf } from './engine.ts'
 import { type OpenInteraction, openInteractions } from './models/open-work.ts'
 import type { RecordOf } from './options.ts'
-import { createPreserving, type Recovered, takeUp } from './recovery/recover.ts'
+import { createPreserving, type Recovered } from './recovery/recover.ts'
 import { drive } from './run/drive.ts'
 import { type Hold, nudge, stopEverything } from './run/hold.ts'
-import { onItsOwn, outsideCalls, recording, requestField } from './scopes.ts'
+import { harmless, onItsOwn, outsideCalls, recording, requestField } from './scopes.ts'
 import { createSessions, type FoldCache } from './session-cache.ts'
 import { type AbandonedRun, atWorkHere, leasesOfOneProcess, type Member, runningRuns } from './store.ts'
-import { harmless, readThrown } from './thrown.ts'
+import { readThrown } from './thrown.ts'
 
 type Given = 'runelog' | 'clock' | 'timers' | 'ids' | 'random' | 'sha256' | 'redactor' | 'keepWhole' | 'warn' | 'log'
 
@@ -48,9 +35,7 @@ interface RuntimePorts extends Pick<Engine, Given>, Partial<Pick<Engine, 'leases
   readonly assignment?: Assignment | undefined
 }
 
-interface RuntimeConfig extends Pick<Engine, 'agents' | 'policy' | 'settings'> {
-  readonly maxConcurrentRuns: number
-}
+type RuntimeConfig = Pick<Engine, 'agents' | 'policy' | 'settings'> & { readonly maxConcurrentRuns: number }
 
 /** The runtime as its surfaces see it. */
 export type Runtime = ReturnType<typeof createRuntime>
@@ -146,9 +131,13 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     }
   }
 
-  async function stopRun(run_id: string, request: 'cancel' | 'interrupt', reason: string): Promise<RecordOf<Stopped>> {
+  async function stopRun(
+    run_id: string,
+    request: 'cancel' | 'interrupt',
+    reason: string,
+  ): Promise<RecordOf<session.Stopped>> {
     const { session_id } = await find(run_id)
-    const stopped = await stop(engine, { session_id, run_id }, request, reason)
+    const stopped = await session.stop(engine, { session_id, run_id }, request, reason)
     engine.wake(session_id, run_id)
     await stopTasks(engine, session_id, run_id, { request, reason })
     return stopped
@@ -182,21 +171,23 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     cancel: (run_id: string, reason = 'cancelled by request') => stopRun(run_id, 'cancel', reason),
     interrupt: (run_id: string, reason = 'interrupted by request') => stopRun(run_id, 'interrupt', reason),
 
-    async steer(run_id: string, input: Json): Promise<RecordOf<Stopped>> {
+    async steer(run_id: string, input: Json): Promise<RecordOf<session.Stopped>> {
       const { session_id } = await find(run_id)
-      const steered = await steer(engine, session_id, run_id, input)
+      const steered = await session.steer(engine, session_id, run_id, input)
       engine.wake(session_id, run_id)
       return steered
     },
 
     createSession: (options: RecordOf<NewSession>) => createSession(engine, options, null),
-    pause: (session_id: string, reason = 'paused by request') => pause(engine, session_id, reason),
-    resumeSession: (session_id: string, reason?: string) => goOn(engine, session_id, 'resume_requested', reason),
-    replenish: (session_id: string, budget: Budget, reason?: string) => replenish(engine, session_id, budget, reason),
-    reset: (session_id: string, reason?: string) => goOn(engine, session_id, 'reset', reason),
-    closeSession: (session_id: string, reason = 'closed by request') => close(engine, session_id, reason),
-    archiveSession: (session_id: string) => archive(engine, session_id),
-    sessions: (query: SessionQuery = {}) => listSessions(runelog, query),
+    pause: (session_id: string, reason = 'paused by request') => session.pause(engine, session_id, reason),
+    resumeSession: (session_id: string, reason?: string) =>
+      session.goOn(engine, session_id, 'resume_requested', reason),
+    replenish: (session_id: string, budget: Budget, reason?: string) =>
+      session.replenish(engine, session_id, budget, reason),
+    reset: (session_id: string, reason?: string) => session.goOn(engine, session_id, 'reset', reason),
+    closeSession: (session_id: string, reason = 'closed by request') => session.close(engine, session_id, reason),
+    archiveSession: (session_id: string) => session.archive(engine, session_id),
+    sessions: (query: session.SessionQuery = {}) => session.listSessions(runelog, query),
 
     spawnAgent: (session_id: string, name: string, how?: RecordOf<Spawn>) => spawnAgent(engine, session_id, name, how),
     async killAgent(agent_id: string, how?: { reason?: string; force?: boolean }): Promise<void> {
@@ -234,7 +225,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       const recorded = calls.get(opened.call_id ?? '')?.evidence ?? []
       return { ...opened.payload, evidence: withReports(opened.payload, recorded) }
     },
-    graphState: (session_id: string, of?: RecordOf<GraphOf>) => readGraph(runelog, session_id, of),
+    graphState: (session_id: string, of?: RecordOf<GraphOf>) => session.readGraph(runelog, session_id, of),
     listen(listener: (delta: EphemeralDelta) => void): () => void {
       if (typeof listener !== 'function') {
         const problem = 'It is not a function.'

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Fault } from '../faults/fault.ts'
+import { readThrown } from './thrown.ts'
 
 type Pending = { readonly request_id: string; isTaken: boolean }
 
@@ -64,4 +65,26 @@ export function outsideCalls<T>(work: () => T): T {
 /** The call in whose scope this code runs. */
 export function culpritNow(): Culprit | undefined {
   return callScope.getStore()
+}
+
+/** A listener is the caller's own code: only `onError` gets what it throws or rejects with. */
+export function guarded<A extends unknown[]>(
+  listener: (...args: A) => unknown,
+  onError: (thrown: unknown) => void,
+): (...args: A) => void {
+  return (...args) => {
+    try {
+      Promise.resolve(listener(...args)).catch(onError)
+    } catch (thrown) {
+      onError(thrown)
+    }
+  }
+}
+
+/** As `guarded`, with a warning for each error. */
+export function harmless<A extends unknown[]>(
+  listener: (...args: A) => unknown,
+  warn: (message: string, details: object) => void,
+): (...args: A) => void {
+  return guarded(listener, (thrown) => warn('a listener failed', { error: readThrown(thrown).message }))
 }

@@ -1,7 +1,7 @@
 import { faults } from '../faults/catalogue.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Message } from '../wire/dialogue.ts'
-import { askPersonName } from './ecs/shapes.ts'
+import { askPersonName } from './ecs/request.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
 import { refuseUnknown } from './shape-problems.ts'
 import { sayValue } from './thrown.ts'

@@ -24,28 +24,6 @@ export function readThrown(thrown: unknown, clean = asItIs): Thrown {
   return { message: messageOf(thrown, clean, longest), kind: kind ?? 'thrown' }
 }
 
-/** A listener is the caller's own code: only `onError` gets what it throws or rejects with. */
-export function guarded<A extends unknown[]>(
-  listener: (...args: A) => unknown,
-  onError: (thrown: unknown) => void,
-): (...args: A) => void {
-  return (...args) => {
-    try {
-      Promise.resolve(listener(...args)).catch(onError)
-    } catch (thrown) {
-      onError(thrown)
-    }
-  }
-}
-
-/** As `guarded`, with a warning for each error. */
-export function harmless<A extends unknown[]>(
-  listener: (...args: A) => unknown,
-  warn: (message: string, details: object) => void,
-): (...args: A) => void {
-  return guarded(listener, (thrown) => warn('a listener failed', { error: readThrown(thrown).message }))
-}
-
 /** The evidence in an error about an action whose outcome is unknown: message, code, causes, response. */
 export function evidenceOf(source: Evidence['source'], thrown: unknown, clean: Clean): Evidence {
   const chain = chainOf(thrown)

@@ -3,17 +3,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { canonicalJson, type Json } from '../kernel/json.ts'
 import { inSlices } from '../runelog/slices.ts'
 import type { Backend } from '../surface/backend.ts'
-import { carryOut, readRequest } from '../surface/carry-out.ts'
-import type { Asked, Operation } from '../surface/operation.ts'
+import { type Asked, carryOut, type Operation, readRequest } from '../surface/operation.ts'
 import { type createKeptAnswers, readKey } from './idempotency.ts'
 
 /** The content type of an answer. */
 export const jsonType = 'application/json; charset=utf-8'
 
-interface Context {
-  readonly backend: Backend
-  readonly kept: ReturnType<typeof createKeptAnswers>
-}
+type Context = { readonly backend: Backend; readonly kept: ReturnType<typeof createKeptAnswers> }
 
 /** Answers a route from its operation. */
 export function answering({ backend, kept }: Context, operation: Operation) {
@@ -94,9 +90,7 @@ async function textOf(answer: unknown): Promise<string> {
 }
 
 /** No body means `{}`. `null` is a value of its own. */
-function bodyOf({ body }: FastifyRequest): Json {
-  return body === undefined ? {} : (body as Json)
-}
+const bodyOf = ({ body }: FastifyRequest): Json => (body === undefined ? {} : (body as Json))
 
 /** Whether the client has this answer already (`If-None-Match`). */
 export function isKnown({ headers }: FastifyRequest, etag: string): boolean {

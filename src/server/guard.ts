@@ -44,11 +44,7 @@ export type Access = 'open' | 'page' | Scope
 
 const tokenNames = /^(access_?token|token|api_?key|key|auth|authorization|bearer)$/i
 
-interface Doors {
-  readonly tokens: readonly Token[]
-  readonly names: Names
-  readonly limits: Limits
-}
+type Doors = { readonly tokens: readonly Token[]; readonly names: Names; readonly limits: Limits }
 
 /**
  * Refuses requests by origin, token and scope before the body is read, also where there is no route. It judges only the

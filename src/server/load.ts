@@ -6,11 +6,7 @@ import { othersTurn } from '../runelog/slices.ts'
 import type { Limits } from './limits.ts'
 
 /** The requests of one token: some are carried out, the others wait in line. */
-interface Line {
-  underWay: number
-  readonly queue: (() => void)[]
-  streams: number
-}
+type Line = { underWay: number; readonly queue: (() => void)[]; streams: number }
 
 /** Limits what clients can make the server hold: one request per socket, a few per token, and the bytes of answers. */
 export function boundLoad(app: FastifyInstance, limits: Limits) {

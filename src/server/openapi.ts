@@ -139,10 +139,7 @@ function parametersOf(shape: z.ZodType, where: 'path' | 'query', place: Place) {
 
 type Schemas = Record<string, Schema>
 
-interface Place {
-  readonly name: string
-  readonly schemas: Schemas
-}
+type Place = { readonly name: string; readonly schemas: Schemas }
 
 function schemaOf(shape: z.ZodType, io: 'input' | 'output', { name, schemas }: Place): Schema {
   const {

@@ -3,8 +3,7 @@ import type { Asked } from '../runtime/dispatch/dispatcher.ts'
 import type { EphemeralDelta } from '../runtime/engine.ts'
 import type { Backend } from './backend.ts'
 import { bundleLines } from './bundle.ts'
-import { carryOut, readRequest } from './carry-out.ts'
-import type { Operation } from './operation.ts'
+import { carryOut, type Operation, readRequest } from './operation.ts'
 
 /** How the command line reaches operations: on the store itself, or through a server. Both answer alike. */
 export interface Client {

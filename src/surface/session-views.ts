@@ -9,6 +9,7 @@ import { subjects } from '../runelog/models.ts'
 import type { RunelogReader } from '../runelog/port.ts'
 import { othersTurn, sliceRunes } from '../runelog/slices.ts'
 import type { Rune } from '../runes/rune.ts'
+import { runOf } from '../runtime/engine.ts'
 
 /** A folded session for readers, as of its last rune. Runes that are not public have no content in any part of it. */
 export interface SessionView {
@@ -97,7 +98,7 @@ export function createSessionViews(runelog: RunelogReader, isExclusive: boolean)
       const runes = await runelog.read(state.session_id, { after: state.event_id, limit: sliceRunes })
       for (const rune of runes) {
         if (from > 0 && rune.kind === 'rune.redacted') return false
-        if (isSecretContract(rune) && !hidden.has(rune.execution_id ?? '')) {
+        if (rune.visibility === 'secret' && rune.machine === 'contract' && !hidden.has(rune.execution_id ?? '')) {
           hidden.add(rune.execution_id ?? '')
           hiddenIn.set(state.session_id, hidden)
           // A view has shown it: read everything again without it.
@@ -164,10 +165,6 @@ function take({ state, steps, histories, lines, hidden }: Growing, rune: Rune) {
   if (!accompanying.has(seen.kind)) steps.push(seen)
 }
 
-function isSecretContract({ visibility, machine }: Rune): boolean {
-  return visibility === 'secret' && machine === 'contract'
-}
-
 /** Whether a rune belongs to a hidden contract. Its questions are still shown, since a person must answer them. */
 export function isHidden({ execution_id, machine }: Rune, hidden: ReadonlySet<string>): boolean {
   return execution_id !== undefined && hidden.has(execution_id) && machine !== 'interaction'
@@ -179,19 +176,13 @@ function blank(session_id: string, hidden: Set<string>): Growing {
 }
 
 /** A run with the view of its session. */
-interface FoundRun {
-  readonly view: SessionView
-  readonly run: RunView
-  readonly session_id: string
-}
+type FoundRun = { readonly view: SessionView; readonly run: RunView; readonly session_id: string }
 
 /** A run with the view of its session. Refused with `not_found` if there is none. */
 export async function findRun({ views }: { readonly views: SessionViews }, run_id: string): Promise<FoundRun> {
   const session_id = await views.sessionOf('run', run_id)
   const view = await views.of(session_id)
-  const run = view.state.runs.get(run_id)
-  if (run === undefined) throw faults.not_found({ what: 'run', id: run_id })
-  return { view, run, session_id }
+  return { view, run: runOf(view.state, run_id), session_id }
 }
 
 /** The questions that a run has open, oldest first. */

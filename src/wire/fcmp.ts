@@ -114,9 +114,7 @@ export const fcmpEvent = z.discriminatedUnion(
   { error: ({ code }) => (code === 'invalid_union' ? `It is none of ${names()}.` : undefined) },
 )
 
-function names(): string {
-  return fcmpEvent.options.map(({ shape }) => shape.type.value).join(', ')
-}
+const names = (): string => fcmpEvent.options.map(({ shape }) => shape.type.value).join(', ')
 
 /** The name of a type of event. */
 export type FcmpType = z.infer<typeof fcmpEvent>['type']

@@ -100,3 +100,33 @@ export const repliedShape = z.object({
 
 /** The contracts that the client expects to be waiting; another number is a warning (OB-09). */
 export const expectedWaiting = z.array(id).max(1_000).optional()
+
+/** The replies that each kind of interaction accepts. */
+export const replyShapes = {
+  approval: z.strictObject({
+    decision: z.enum(['approve', 'deny']),
+    reason: z.string().optional(),
+    /** The digest that the interaction shows. It is required for an irreversible action. */
+    digest: z.string().optional(),
+  }),
+  ecs: z.strictObject({
+    action: z.enum(['approve', 'edit', 'reject']),
+    data: jsonObject.optional(),
+    reason: z.string().optional(),
+  }),
+  question: z.strictObject({ answer: z.string().trim().min(1, 'An answer says something.') }),
+  notice: z.strictObject({ acknowledged: z.literal(true), note: z.string().optional() }),
+  settlement: z
+    .strictObject({
+      outcome: settlementOutcome,
+      result: jsonValue.optional(),
+      reason: z.string().optional(),
+    })
+    .refine(({ outcome, result }) => result === undefined || outcome === 'happened', {
+      path: ['result'],
+      message: 'Only what happened has a result.',
+    }),
+}
+
+/** A kind of interaction that takes replies. */
+export type ReplyKind = keyof typeof replyShapes

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { type ReplyKind, replyShapes } from '../../src/runtime/commands/reply.ts'
+import { type ReplyKind, replyShapes } from '../../src/wire/interaction.ts'
 
 test('docs: the page on tools shows a reply for each kind of question, and each is one that is taken', () => {
   const page = readFileSync('docs/tools.md', 'utf8')

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { canonicalJson } from '../../src/kernel/json.ts'
-import { readGuardsAgain } from '../../src/observation/readings.ts'
+import { readGuardsAgain } from '../../src/observation/guard-facts.ts'
 import { genesis, link, payloadDigest, type StoredRecord } from '../../src/runes/rune.ts'
 import { createVerifier } from '../../src/runes/verify.ts'
 import { agent } from '../../src/runtime/define-agent.ts'

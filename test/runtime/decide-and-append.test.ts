@@ -2,8 +2,11 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../src/app/open-store.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
 import { faults } from '../../src/faults/catalogue.ts'
+import { createBatch, subject } from '../../src/runtime/batch.ts'
+import { decideAndAppend } from '../../src/runtime/decide-and-append.ts'
 import { agent } from '../../src/runtime/define-agent.ts'
 import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { createSessions } from '../../src/runtime/session-cache.ts'
 
 /** A session whose pause loses its first `races` races against another writer. */
 async function pausing(races: number) {
@@ -41,4 +44,51 @@ test('decideAndAppend: a decision that loses 20 races is refused as contended, a
   })
   expect(tries()).toBe(20)
   expect(await sw.runelog.head(session_id)).toEqual(before)
+})
+
+test('decideAndAppend: a decision during which others write 20 times is refused as contended, and not made for ever', async () => {
+  const { runelog } = await openStore('memory:')
+  const sessions = createSessions(runelog, true)
+  const session_id = 'ses_1'
+  const payload = { conversation_id: 'con_1', config: {} }
+  await runelog.append({
+    session_id,
+    runes: [
+      {
+        ...subject.session(session_id).about,
+        kind: 'session.created',
+        at: 0,
+        actor: 'human',
+        machine: 'session',
+        subject_id: session_id,
+        from: null,
+        to: 'created',
+        trigger: null,
+        payload,
+      },
+    ],
+  })
+  let decided = 0
+  const refused = await decideAndAppend(
+    {
+      sessions,
+      preserving: { begin: () => {}, touch: async () => {}, parked: () => {}, taken: () => {} },
+      isAlone: true,
+      random: () => 0,
+    },
+    session_id,
+    async (state) => {
+      decided++
+      const other = createBatch(state, 0)
+      other.record(
+        'turn.emotion_detected',
+        { actor: 'reasoning', payload: { primary: 'calm', category: 'neutral', confidence: 0.5 } },
+        { turn_id: 'trn_1' },
+      )
+      await sessions.commit(state, other, {})
+      return { answer: () => 'decided' }
+    },
+  )
+  expect(refused).toMatchObject({ code: 'contended' })
+  expect(decided).toBe(20)
 })

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { Json } from '../../src/kernel/json.ts'
-import { fieldTypes } from '../../src/runtime/ecs/shapes.ts'
+import { fieldTypes } from '../../src/runtime/ecs/request.ts'
 import { ask, say, together } from '../../src/runtime/scripted-model.ts'
 import { on, play } from './stage.ts'
 import type { Store } from './stores.ts'

@@ -19,10 +19,10 @@ import {
 import {
   archiveSession,
   closeSession,
+  createSession,
   pauseSession,
   resumeSession,
-} from '../../src/surface/operations/session-commands.ts'
-import { createSession } from '../../src/surface/operations/sessions.ts'
+} from '../../src/surface/operations/sessions.ts'
 import { remoteClient } from '../../src/surface/remote-client.ts'
 import { checkedClient } from './backend.ts'
 import { secretOf, startServer } from './server.ts'

@@ -36,12 +36,14 @@ import {
   allowAgain,
   archiveSession,
   closeSession,
+  createSession,
+  getSession,
+  listSessions,
   pauseSession,
   redactRune,
   resumeSession,
   sendMessage,
-} from '../../src/surface/operations/session-commands.ts'
-import { createSession, getSession, listSessions } from '../../src/surface/operations/sessions.ts'
+} from '../../src/surface/operations/sessions.ts'
 import { createBackendWorld, form, refund, supportAgent } from '../support/backend.ts'
 
 test('operations: every operation answers with what it declares', async () => {

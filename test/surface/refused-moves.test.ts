@@ -2,12 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { agent } from '../../src/runtime/define-agent.ts'
 import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { steerRun } from '../../src/surface/operations/runs.ts'
-import {
-  archiveSession,
-  closeSession,
-  pauseSession,
-  resumeSession,
-} from '../../src/surface/operations/session-commands.ts'
+import { archiveSession, closeSession, pauseSession, resumeSession } from '../../src/surface/operations/sessions.ts'
 import { createBackendWorld } from '../support/backend.ts'
 
 async function finishedRun() {

@@ -3,10 +3,7 @@ import { type Culprit, culpritNow, outsideCalls } from '../../runtime/scopes.ts'
 /** How long the process may live on to record the call whose error ends it. */
 const record_ms = 5_000
 
-interface Crash {
-  readonly thrown: unknown
-  readonly culprit: Culprit
-}
+type Crash = { readonly thrown: unknown; readonly culprit: Culprit }
 
 /** How a process ends that nothing else keeps: as Node ends it, with the error as it was thrown. */
 let die = ({ thrown }: Crash): void =>

@@ -24,10 +24,7 @@ interface Live {
   onLost(mark: Mark, lost: () => void): void
 }
 
-interface ConnectionPorts {
-  readonly warn: (message: string) => void
-  readonly version: string
-}
+type ConnectionPorts = { readonly warn: (message: string) => void; readonly version: string }
 
 /** One server, connected on demand and again after it died. No call is sent twice. `warn` gets errors between calls. */
 export function connectionTo(name: string, server: McpServer, { warn, version }: ConnectionPorts) {

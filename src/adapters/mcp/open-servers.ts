@@ -61,10 +61,7 @@ async function toolsOf(name: string, server: McpServer, ports: Ports) {
   return listed.map((each) => mcpTool(name, server, each, ports))
 }
 
-interface Ports {
-  readonly connection: Connection
-  readonly warn: (problem: string) => void
-}
+type Ports = { readonly connection: Connection; readonly warn: (problem: string) => void }
 
 /** A tool of a server as one of ours. Models get the server's own schema, word for word. */
 export function mcpTool(server_name: string, server: McpServer, listed: Listed, { connection, warn }: Ports): Tool {

@@ -145,11 +145,7 @@ export async function hasTable(text: Connection['text'], name: string): Promise<
   return found?.there === true
 }
 
-interface DatabaseError {
-  readonly code?: string
-  readonly severity?: string
-  readonly message?: string
-}
+type DatabaseError = { readonly code?: string; readonly severity?: string; readonly message?: string }
 
 /** The server did not answer, or is going away: the outcome of what was under way is unknown. */
 export function isConnectionLost(error: unknown): boolean {

@@ -42,9 +42,7 @@ export function jobColumns(jobs: Jobs['add']): readonly unknown[][] {
   return columns(rows, ['task', 'payload', 'key', 'at', 'priority'])
 }
 
-interface Taken extends HeldRun {
-  readonly worker: string
-}
+type Taken = HeldRun & { readonly worker: string }
 
 function leasesFor(runes: readonly Rune[]): { readonly taken: readonly Taken[]; readonly left: readonly string[] } {
   const runs = new Map<string, Taken | undefined>()

@@ -6,11 +6,7 @@ import type { Connection } from './connection.ts'
 import { readRow, readSort, type StoredModelRow } from './transaction.ts'
 
 /** Where a session is kept: its head, and what of it is in cold storage. */
-interface Place extends Head {
-  readonly id: number
-  readonly file: string | null
-  readonly runes: number | null
-}
+type Place = Head & { readonly id: number; readonly file: string | null; readonly runes: number | null }
 
 const atOnce = 1000
 const pageSize = 5000

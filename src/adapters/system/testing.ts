@@ -1,9 +1,6 @@
 import type { Clock, Ids, Timers } from '../../runtime/ports.ts'
 
-interface Waiting {
-  readonly due: number
-  readonly fn: () => void
-}
+type Waiting = { readonly due: number; readonly fn: () => void }
 
 /** A clock that only `advance` moves, with timers that follow it. Pass `clock` and `timers` as ports. */
 export interface TestClock {

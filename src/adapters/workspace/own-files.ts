@@ -3,11 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { streamSafe } from '../../runelog/normal-form.ts'
 
 /** A path that is ours, with everything next to it that is named after it: `x.db` covers `x.db-wal` and `x.db.key`. */
-interface Claim {
-  readonly folder: string
-  readonly name: string
-  count: number
-}
+type Claim = { readonly folder: string; readonly name: string; count: number }
 
 const claims = new Map<string, Claim>()
 

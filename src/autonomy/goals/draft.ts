@@ -107,7 +107,8 @@ export function readDraft(given: Json, by: 'caller' | 'planner'): ReadDraft {
   const written = typeof given === 'string' ? writtenJson(given) : { value: given }
   if ('problem' in written) return written
   const { value } = written
-  if (isIntent(value)) return by === 'caller' ? { intent: value } : { problem: wholeIntent }
+  const { type } = Object(value) as { type?: unknown }
+  if (type === 'execution_intent') return by === 'caller' ? { intent: value } : { problem: wholeIntent }
   const read = (by === 'caller' ? callersDraft : plannersDraft).safeParse(value)
   return read.success ? { draft: read.data } : { problem: problemSentence(fieldProblems(read.error)) }
 }
@@ -126,10 +127,6 @@ export function unknownEvidence({ tasks, open_questions = [] }: PlanDraft, known
   )
   if (unknown.length === 0) return null
   return `${unknown.slice(0, 20).join('; ')}: the goal has no such evidence; it has ${[...known].slice(0, 50).join(', ')}.`
-}
-
-function isIntent(value: Json): boolean {
-  return (Object(value) as { type?: unknown }).type === 'execution_intent'
 }
 
 /** The JSON that a model wrote, within limits: the whole text, or what stands between the first brace and the last. */
@@ -208,11 +205,7 @@ export function beyondGoal(taken_in: Json, { interaction, budgets }: Bounds): st
 
 type Task = PlanDraft['tasks'][number]
 
-interface Place {
-  readonly workflow_id: string
-  readonly phase: PhaseName
-  readonly role: string | undefined
-}
+type Place = { readonly workflow_id: string; readonly phase: PhaseName; readonly role: string | undefined }
 
 /** A goal is evidence for the tasks that serve it. */
 export const evidenceRefOf = (goal_id: string) => `goal:${goal_id}`

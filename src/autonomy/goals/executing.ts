@@ -173,10 +173,7 @@ function complete(context: GoalContext, { planned, evidence, run_ids, interactio
   handleOf(context, task_id).move('complete', payload)
 }
 
-interface Around {
-  readonly tasks: readonly TaskView[]
-  readonly inputs: Inputs
-}
+type Around = { readonly tasks: readonly TaskView[]; readonly inputs: Inputs }
 
 /** A task has an agent to itself, with a dialogue of its own; it leaves when the task is over. */
 function giveOut(context: GoalContext, task: TaskView, op: 'assign' | 'resume', { tasks, inputs }: Around) {

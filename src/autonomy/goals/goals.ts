@@ -10,7 +10,7 @@ import { subjectOf, subjects } from '../../runelog/models.ts'
 import { createBatch } from '../../runtime/batch.ts'
 import { reply } from '../../runtime/commands/reply.ts'
 import { attempt } from '../../runtime/decide-and-append.ts'
-import type { Assignment } from '../../runtime/dispatch/dispatcher.ts'
+import type { Assignment } from '../../runtime/dispatch/dispatch.ts'
 import { asOptions, asRecord } from '../../runtime/options.ts'
 import { onItsOwn } from '../../runtime/scopes.ts'
 import { once } from '../../runtime/session-cache.ts'
@@ -91,9 +91,7 @@ interface GoalLoop extends Goals {
   stop(): Promise<void>
 }
 
-interface Looking {
-  readonly abandoned: () => Promise<readonly AbandonedRun[]>
-}
+type Looking = { readonly abandoned: () => Promise<readonly AbandonedRun[]> }
 
 const states = stateNames(goalMachine)
 const open = states.filter((state) => !isTerminal(goalMachine, state))

@@ -170,9 +170,7 @@ function undecidable({ key, condition }: PlannedTask, config: GoalConfig, rules:
   return problem === undefined ? [] : [`The condition of ${key} is not a rule that can be read: ${problem}`]
 }
 
-function failed(failure: Json): Judgement {
-  return { outcome: 'failed', failure }
-}
+const failed = (failure: Json): Judgement => ({ outcome: 'failed', failure })
 
 /** Ends the coordinations whose questions these runes withdrew. After a crash the next process does it. */
 export async function endPlans({ engine, plans }: Pick<Judging, 'engine' | 'plans'>, runes: readonly Rune[]) {

@@ -138,11 +138,7 @@ function whyRefused({ condition }: TaskFacts): string | undefined {
   return `Its condition ${decided.holds === null ? 'could not be decided' : 'does not hold'}: ${decided.reason}`
 }
 
-interface Situation {
-  readonly states: TaskStates
-  readonly standing: Standings
-  readonly gates: Gates
-}
+type Situation = { readonly states: TaskStates; readonly standing: Standings; readonly gates: Gates }
 
 function whyNever(tasks: readonly TaskFacts[], planned: PlannedTask, situation: Situation): string | undefined {
   const { task_id: own, depends_on, needs, instead_of } = planned

@@ -23,16 +23,14 @@ import type { PlanDocuments, PlanFile } from './plans.ts'
 import type { PlanPorts } from './receive.ts'
 import { nextMove, openPack, type Recorded, rerun, stateOf } from './recorded.ts'
 
-interface DrivePorts extends PlanPorts {
-  readonly core: () => Promise<CorePorts>
-  readonly isStopping: () => boolean
-}
+type DrivePorts = PlanPorts & { readonly core: () => Promise<CorePorts>; readonly isStopping: () => boolean }
 
 /** Works on a coordination until it is at rest. Each move is recorded before the next one is made. */
 export async function drive(ports: DrivePorts, read: () => Promise<Recorded>): Promise<void> {
   for (;;) {
     const recorded = await read()
-    if (isTerminal(coordinationMachine, stateOf(recorded)) || (await isSealed(ports.engine(), recorded))) return
+    const head = await ports.engine().runelog.head(recorded.received.session_id)
+    if (isTerminal(coordinationMachine, stateOf(recorded)) || head?.sealed === true) return
     const isAsked = recorded.asked.some(({ is_open }) => is_open)
     if (isAsked && (await withdrawMoot(ports.engine(), recorded))) continue
     if (openPack(recorded) !== null) return
@@ -115,10 +113,6 @@ async function record(engine: Engine, recorded: Recorded, progress: Progress, { 
   return moved_at
 }
 
-async function isSealed({ runelog }: Engine, { received }: Recorded): Promise<boolean> {
-  return (await runelog.head(received.session_id))?.sealed === true
-}
-
 interface Move {
   readonly about: Concerns & { readonly coordination_id: string }
   /** After the move. */
@@ -155,10 +149,7 @@ function recordMove(batch: Batch, move: Move, sha256: Sha256): { readonly deadli
   return { deadline }
 }
 
-interface Deadline {
-  readonly interaction_id: string
-  readonly at: number
-}
+type Deadline = { readonly interaction_id: string; readonly at: number }
 
 function ask(batch: Batch, { about, at, answer_timeout_ms }: Move, interaction_id: string, pack: QuestionPack) {
   const { questions, intent_id, round } = pack

@@ -94,10 +94,7 @@ async function wasReceived(engine: Engine, coordination_id: string, given: Given
 }
 
 /** The policy and the registry of the application, for submissions that bring none. */
-interface Defaults {
-  readonly policy: Json
-  readonly registry: () => Promise<RegistrySnapshot>
-}
+type Defaults = { readonly policy: Json; readonly registry: () => Promise<RegistrySnapshot> }
 
 /** Everything that the Coordinator will see, and what is recorded. Secrets are taken out before it sees them. */
 async function readSubmission(given: Given, defaults: Defaults, ports: Ports, redactor: Redactor) {

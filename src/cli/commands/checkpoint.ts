@@ -138,11 +138,7 @@ export const exportCommand = command({
   },
 })
 
-interface Exported {
-  readonly io: Io
-  readonly session_id: string
-  readonly lines: AsyncIterable<string>
-}
+type Exported = { readonly io: Io; readonly session_id: string; readonly lines: AsyncIterable<string> }
 
 /** Writes a draft, and renames it once its last line, the checkpoint, is there. A device or a pipe has no draft. */
 async function writeBundle({ io, session_id, lines }: Exported, path: string): Promise<Checkpoint> {

@@ -1,8 +1,8 @@
 import type { GoalReport } from '../../autonomy/goals/report.ts'
 import { stateNames } from '../../kernel/machine.ts'
 import { goalMachine } from '../../machines/goal.ts'
+import { withoutUndefined } from '../../runtime/options.ts'
 import type { Client } from '../../surface/client.ts'
-import { withoutUndefined } from '../../surface/operation.ts'
 import { listAgents } from '../../surface/operations/agents.ts'
 import {
   approveGoal,
@@ -203,9 +203,8 @@ function decide({ on, paint, print, next }: Call, send: (client: Client, goal_id
   })
 }
 
-function decisionOf({ task, message: reason }: Call<typeof decisionOptions>['values']) {
-  return withoutUndefined({ task, reason })
-}
+const decisionOf = ({ task, message: reason }: Call<typeof decisionOptions>['values']) =>
+  withoutUndefined({ task, reason })
 
 /** `goal "…"` sets a goal; a verb in its place does something with one. */
 export const goalCommand = withVerbs(

@@ -1,6 +1,6 @@
 import { isoTime } from '../../kernel/instant.ts'
 import { canonicalJson } from '../../kernel/json.ts'
-import { withoutUndefined } from '../../surface/operation.ts'
+import { withoutUndefined } from '../../runtime/options.ts'
 import { command, withVerbs } from '../command.ts'
 import { safeJson } from '../render/text.ts'
 import { answerOptions, explainOptions, makeOptions, showOptions, verifyOptions } from './plan/options.ts'

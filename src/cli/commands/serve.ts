@@ -1,7 +1,7 @@
 import type { Fault } from '../../faults/fault.ts'
 import { isoTime } from '../../kernel/instant.ts'
 import type { Rune } from '../../runes/rune.ts'
-import { withoutUndefined } from '../../surface/operation.ts'
+import { withoutUndefined } from '../../runtime/options.ts'
 import { defaultConfigFile, defaultPort, type Working } from '../../surface/wiring.ts'
 import { command } from '../command.ts'
 import { exitFor, exits } from '../exits.ts'
@@ -89,10 +89,7 @@ function lineOf(rune: Rune): string | undefined {
 const stop_ms = 3_000
 
 /** Waits for a signal, and stops in order. If the store breaks, work that cannot be recorded is not awaited. */
-async function untilStopped(
-  { broken, stop }: Pick<Working, 'broken' | 'stop'>,
-  { host, out, err }: Io,
-): Promise<number> {
+async function untilStopped({ broken, stop }: Pick<Working, 'broken' | 'stop'>, { host, out, err }: Io) {
   const why = await Promise.race([host.untilSignal(), broken])
   if (typeof why !== 'string') return leave(why, stop())
   out(`${why}: releasing the runs under way.`)

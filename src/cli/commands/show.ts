@@ -1,5 +1,5 @@
+import { withoutUndefined } from '../../runtime/options.ts'
 import type { Client } from '../../surface/client.ts'
-import { withoutUndefined } from '../../surface/operation.ts'
 import {
   getConsequence,
   getGraphState,
@@ -63,9 +63,7 @@ export const showCommand = command({
   },
 })
 
-interface Look extends Call<typeof options> {
-  readonly client: Client
-}
+type Look = Call<typeof options> & { readonly client: Client }
 
 async function printExecution({ client, print, paint, next }: Look, execution_id: string) {
   const params = { execution_id }

@@ -1,7 +1,7 @@
 import type { Runelog } from '../../runelog/port.ts'
 import { mayGo } from '../../runelog/segment.ts'
 import type { Client } from '../../surface/client.ts'
-import { archiveSession, redactRune } from '../../surface/operations/session-commands.ts'
+import { archiveSession, redactRune } from '../../surface/operations/sessions.ts'
 import { type Call, type Command, command } from '../command.ts'
 import { exits } from '../exits.ts'
 import { hereOrThereOptions, jsonOption, storeOption } from '../options.ts'

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
-import { readGuardsAgain } from '../../observation/readings.ts'
+import { readGuardsAgain } from '../../observation/guard-facts.ts'
 import { type Damage, firstBad } from '../../runelog/damage.ts'
 import type { Stray } from '../../runelog/segment.ts'
 import { createBundleVerifier } from '../../runes/bundle.ts'
@@ -73,10 +73,7 @@ interface Verdict {
 type Marks = ReadonlyMap<string, readonly Checkpoint[]>
 type Keys = readonly string[] | undefined
 
-interface Besides {
-  readonly damages: readonly Damage[]
-  readonly strays: readonly Stray[]
-}
+type Besides = { readonly damages: readonly Damage[]; readonly strays: readonly Stray[] }
 
 function report(
   call: VerifyCall,

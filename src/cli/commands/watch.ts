@@ -33,11 +33,7 @@ export const watchCommand = command({
   },
 })
 
-interface Watch {
-  readonly client: Client
-  readonly call: Call<typeof options>
-  readonly viewer: Viewer
-}
+type Watch = { readonly client: Client; readonly call: Call<typeof options>; readonly viewer: Viewer }
 
 async function watchRun({ client, call, viewer }: Watch, run_id: string): Promise<number> {
   const { io, values, next } = call

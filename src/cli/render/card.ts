@@ -87,9 +87,7 @@ function silence({ deadline, on_silence }: Asking, now: number): string {
   return `until ${fullTime(deadline)} (${remaining(deadline, now)}). ${silences[on_silence]}`
 }
 
-function written(value: Json): string {
-  return safe(JSON.stringify(inOrder(value), null, 2))
-}
+const written = (value: Json): string => safe(JSON.stringify(inOrder(value), null, 2))
 
 const label = 12
 

@@ -69,9 +69,7 @@ export function questionLines({ round, questions, resolved_by_default }: Questio
   ]
 }
 
-function count(n: number, what: string): string {
-  return `${n} ${what}${n === 1 ? '' : 's'}`
-}
+const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`
 
 /** What explains the verdicts of a plan. */
 export interface Explained {

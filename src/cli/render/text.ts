@@ -79,9 +79,7 @@ export function columns(rows: readonly (readonly string[])[]): readonly string[]
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is the one that begins a colour
 const colour = /\u001b\[\d+m/g
 
-function widthOf(cell: string): number {
-  return [...cell.replace(colour, '')].length
-}
+const widthOf = (cell: string): number => [...cell.replace(colour, '')].length
 
 /** `14:03:07.120`: for lines of one story, where the day is known. All times are UTC. */
 export function clockTime(at: number): string {

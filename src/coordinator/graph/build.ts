@@ -283,6 +283,4 @@ function directlyBefore(workflow: Workflow, phase: PhaseName): readonly PhaseNam
   return workflow.phases[at]?.after ?? (previous === undefined ? [] : [previous.phase])
 }
 
-function pad(n: number): string {
-  return String(n).padStart(3, '0')
-}
+const pad = (n: number): string => String(n).padStart(3, '0')

@@ -111,6 +111,4 @@ function isMissing(value: GraphNode[keyof GraphNode]): boolean {
   return value === undefined || (Array.isArray(value) && value.length === 0)
 }
 
-function nameOf({ node_id }: GraphNode): string {
-  return node_id
-}
+const nameOf = ({ node_id }: GraphNode): string => node_id

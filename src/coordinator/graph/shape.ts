@@ -96,9 +96,7 @@ function criteriaOf({ step_id }: PlannedStep, decision: RuleDecision, inForce: r
 }
 
 /** Whether the answer is free text or data. It has no declared effect, so a person reviews the steps it bears on. */
-function isFree({ answer_type }: AnswerInForce): boolean {
-  return answer_type !== 'choice'
-}
+const isFree = ({ answer_type }: AnswerInForce): boolean => answer_type !== 'choice'
 
 function appliedAnswer(answered: AnswerInForce): ExecutionGraph['applied_answers'][number] {
   const { drop_steps = [], review_steps = [], set_risk = {} } = effectOf(answered)

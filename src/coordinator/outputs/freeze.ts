@@ -49,10 +49,7 @@ export function digests(files: FrozenFiles, sha256: Ports['sha256']) {
     .map((name) => ({ name, sha256: sha256(files[name] ?? '') }))
 }
 
-interface FileDigest {
-  readonly name: string
-  readonly sha256: string
-}
+type FileDigest = { readonly name: string; readonly sha256: string }
 
 /** The in-toto statement. */
 export const statementFile = 'statement.json'

@@ -87,9 +87,7 @@ function mermaid({ nodes, edges }: ExecutionGraph): string[] {
 }
 
 /** A label may hold anything; a diagram may not end because of it. */
-function quoted(label: string): string {
-  return label.replaceAll(/["`<>\n]/g, ' ')
-}
+const quoted = (label: string): string => label.replaceAll(/["`<>\n]/g, ' ')
 
 function questionsMarkdown({ pack_id, round, questions, resolved_by_default }: QuestionPack): string {
   return page(
@@ -163,9 +161,7 @@ function durationOf({ estimated_duration_ms, duration_not_estimated }: ReviewPac
 }
 
 /** Writes the page of one type of artifact. A method, so that each page can name the type that it is called with. */
-interface Page {
-  write(artifact: unknown): string
-}
+type Page = { write(artifact: unknown): string }
 
 /** Artifacts that people read first. The others are written as nested lists. */
 const pages: Readonly<Record<string, Page>> = {
@@ -197,9 +193,7 @@ export function plain(text: string): string {
     .join(' ')
 }
 
-function plainList(texts: readonly string[] = []): string {
-  return texts.map(plain).join(', ')
-}
+const plainList = (texts: readonly string[] = []): string => texts.map(plain).join(', ')
 
 function table<T>(head: readonly string[], items: readonly T[], cells: (item: T) => readonly string[]): string {
   if (items.length === 0) return '_None._'
@@ -210,9 +204,7 @@ function bullets<T>(items: readonly T[], text: (item: T) => string): string {
   return items.length === 0 ? '_None._' : items.map((item) => `- ${text(item)}`).join('\n')
 }
 
-function page(...parts: readonly string[]): string {
-  return `${parts.join('\n\n')}\n`
-}
+const page = (...parts: readonly string[]): string => `${parts.join('\n\n')}\n`
 
 /** Nested lists, keys sorted. */
 function lines(value: Json, depth: number): string[] {

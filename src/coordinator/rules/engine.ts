@@ -8,10 +8,7 @@ interface Types {
   readonly 'Set<String>': readonly string[]
 }
 
-interface Attribute {
-  readonly type: keyof Types
-  readonly meaning: string
-}
+type Attribute = { readonly type: keyof Types; readonly meaning: string }
 
 /** Everything that a rule can see of a step. The schema for Cedar, the type and the reference page are made of this. */
 // biome-ignore format: tables are audited by eye

@@ -295,6 +295,4 @@ function conflictsOf(compared: Compared, given: Given, ports: Ports): readonly A
     })
 }
 
-function passes({ decision }: RuleDecision): boolean {
-  return decision !== 'deny' && decision !== null
-}
+const passes = ({ decision }: RuleDecision): boolean => decision !== 'deny' && decision !== null

@@ -129,10 +129,7 @@ export const graphFinalized: Handler = (progress, ports) => {
   }
 }
 
-interface FinalFacts {
-  readonly graph: ExecutionGraph
-  readonly steps: readonly string[]
-}
+type FinalFacts = { readonly graph: ExecutionGraph; readonly steps: readonly string[] }
 
 /** The guards of GRAPH_FINALIZED. */
 // biome-ignore format: tables are audited by eye

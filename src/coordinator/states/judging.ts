@@ -127,10 +127,7 @@ export const rulesEvaluated: Handler = (progress, ports) => {
   }
 }
 
-interface RuleFacts {
-  readonly decisions: readonly RuleDecision[]
-  readonly breaches: readonly Problem[]
-}
+type RuleFacts = { readonly decisions: readonly RuleDecision[]; readonly breaches: readonly Problem[] }
 
 /** Aborting comes before blocking: `rules_undecidable` is the least grave cause. */
 // biome-ignore format: tables are audited by eye

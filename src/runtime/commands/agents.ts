@@ -63,11 +63,7 @@ export async function killAgent(
   for (const id of family) await failOrphans(engine, session_id, id)
 }
 
-interface Ending {
-  readonly trigger: 'kill' | 'parent_closed'
-  readonly reason: string
-  readonly force: boolean
-}
+type Ending = { readonly trigger: 'kill' | 'parent_closed'; readonly reason: string; readonly force: boolean }
 
 function end(engine: Engine, batch: Batch, agent_id: string, { trigger, reason, force }: Ending) {
   const { state } = batch

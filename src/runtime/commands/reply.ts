@@ -1,29 +1,30 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { isoTime } from '../../kernel/instant.ts'
 import { boundedJson, canonicalJson, type Json, jsonLimits, type Problem } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
+import { refusalOf, suppose } from '../../kernel/transition.ts'
+import { contractMachine } from '../../machines/contract.ts'
 import { runMachine } from '../../machines/run.ts'
-import { statusOf } from '../../observation/contract.ts'
+import { type ContractHistory, contractHistories, snapshot, statusOf } from '../../observation/contract.ts'
+import { positionOf } from '../../observation/graph-state.ts'
 import type { CallView, InteractionView, SessionState } from '../../observation/session-state.ts'
 import { runesOf, subjectOf } from '../../runelog/models.ts'
-import { jsonObject, jsonValue, type Payload } from '../../runes/kinds.ts'
+import type { Payload } from '../../runes/kinds.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { ExecutionSnapshot } from '../../wire/contract.ts'
-import { settlementOutcome } from '../../wire/interaction.ts'
-import { type Batch, subject } from '../batch.ts'
+import { type ReplyKind, replyShapes } from '../../wire/interaction.ts'
+import { aboutRun, type Batch, executionOf, subject } from '../batch.ts'
 import { change } from '../decide-and-append.ts'
 import { checkAnswer, readEcsRequest } from '../ecs/request.ts'
 import type { Engine } from '../engine.ts'
-import type { OptionsOf, RecordOf } from '../options.ts'
-import { expire, takeUp } from '../recovery/recover.ts'
+import { type OptionsOf, type RecordOf, withoutUndefined } from '../options.ts'
 import { settle } from '../run/calls.ts'
 import { obstacleToDidNot, sayObstacle, settlementIn } from '../run/closing.ts'
 import { shapeProblems } from '../shape-problems.ts'
 import { readThrown } from '../thrown.ts'
 import { saltedKey } from '../tools/policy.ts'
-import { type Alignment, align, historyOf, look, notWaiting } from './alignment.ts'
 
 /** Options of every reply. */
 export interface ReplyOptions {
@@ -69,12 +70,7 @@ export async function reply(
   return answered
 }
 
-async function decide(
-  engine: Engine,
-  batch: Batch,
-  interaction_id: string,
-  given: RecordOf<Reply>,
-): Promise<RecordOf<Replied>> {
+async function decide(engine: Engine, batch: Batch, interaction_id: string, given: RecordOf<Reply>) {
   const { state } = batch
   if (!state.interactions.has(interaction_id)) await engine.sessions.refresh(state)
   const question = state.interactions.get(interaction_id)
@@ -190,36 +186,6 @@ function isSame(engine: Engine, opened: Rune | undefined, first: Json, again: Js
   return 'reply' in checked && canonicalJson(checked.reply) === canonicalJson(first)
 }
 
-/** The replies that each kind of interaction accepts. */
-export const replyShapes = {
-  approval: z.strictObject({
-    decision: z.enum(['approve', 'deny']),
-    reason: z.string().optional(),
-    /** The digest that the interaction shows. It is required for an irreversible action. */
-    digest: z.string().optional(),
-  }),
-  ecs: z.strictObject({
-    action: z.enum(['approve', 'edit', 'reject']),
-    data: jsonObject.optional(),
-    reason: z.string().optional(),
-  }),
-  question: z.strictObject({ answer: z.string().trim().min(1, 'An answer says something.') }),
-  notice: z.strictObject({ acknowledged: z.literal(true), note: z.string().optional() }),
-  settlement: z
-    .strictObject({
-      outcome: settlementOutcome,
-      result: jsonValue.optional(),
-      reason: z.string().optional(),
-    })
-    .refine(({ outcome, result }) => result === undefined || outcome === 'happened', {
-      path: ['result'],
-      message: 'Only what happened has a result.',
-    }),
-}
-
-/** A kind of interaction that takes replies. */
-export type ReplyKind = keyof typeof replyShapes
-
 type Checked = { readonly reply: Json } | { readonly problems: readonly Problem[] }
 
 /** Checks a reply against its question. What comes back is recorded: for a form, the data with its defaults. */
@@ -239,8 +205,7 @@ export function checkReply(kind: ReplyKind, request: Json, reply: unknown): Chec
 
 /** A caller in the same process may pass a value that cannot be recorded. */
 function recordable(reply: object): Checked {
-  const given = Object.fromEntries(Object.entries(reply).filter(([, value]) => value !== undefined))
-  const read = boundedJson(given, jsonLimits.result)
+  const read = boundedJson(withoutUndefined(reply), jsonLimits.result)
   return 'value' in read ? { reply: read.value } : { problems: [{ pointer: '', problem: read.problem }] }
 }
 
@@ -273,4 +238,125 @@ export async function allowAgain(engine: Engine, execution_id: string, allowed_b
   await change(engine, session_id, (batch) =>
     batch.record('contract.repeat_allowed', { actor: 'human', payload }, { execution_id }),
   )
+}
+
+/** The check of a contract before its question is closed by a person, a program or a timer. */
+interface Alignment {
+  /** The contract that the question is about, as it was right before; null where no call asked. */
+  readonly snapshot: ExecutionSnapshot | null
+  /** The number of waiting contracts is the one that was expected. */
+  readonly is_aligned: boolean
+  /** The contract does not wait for this question: the reply is refused. */
+  readonly refusal?: Fault
+}
+
+const nothing: Alignment = { snapshot: null, is_aligned: true }
+
+/** Looks at the contract of a question before it closes (OB-08). A wrong number of waiting ones (OB-09) is recorded. */
+async function align(
+  engine: Engine,
+  state: SessionState,
+  batch: Batch,
+  { question, expected }: { question: InteractionView; expected?: readonly string[] | undefined },
+): Promise<Alignment> {
+  const call = state.calls.get(question.call_id ?? '')
+  if (call === undefined || call.execution_id === null) return nothing
+  const seen = { ...(await look(engine, call.execution_id)), interaction_id: question.interaction_id }
+  if (!isAwaited(question, call)) return { snapshot: seen, is_aligned: false, refusal: notWaiting(seen) }
+  batch.restOn(call.execution_id)
+  const waiting = positionOf(state, call.run_id).expected_waiting
+  const wanted = expected ?? askedAbout(state, call.run_id)
+  const found = (expected === undefined ? waiting.filter((c) => !isAnswered(state, c)) : waiting).map(executionOf)
+  const is_aligned = wanted.length === found.length
+  if (!is_aligned) misaligned(engine, state, batch, { run_id: call.run_id, expected: wanted, found })
+  return { snapshot: seen, is_aligned }
+}
+
+function isAwaited({ opened }: InteractionView, { contract, action_type }: CallView): boolean {
+  const isAskedAtWork = opened.interaction_kind === 'ecs' && action_type === 'tool_call'
+  return contract === (isAskedAtWork ? 'running' : 'waiting')
+}
+
+/** The fault for a reply to a contract that does not wait. */
+function notWaiting({ execution_id, current_status }: ExecutionSnapshot): Fault {
+  const decision = suppose(contractMachine, current_status, 'resume')
+  return faults.transition_refused(refusalOf(contractMachine, execution_id, decision, []))
+}
+
+/** The moves of one contract. Refused if there is none. */
+async function historyOf({ runelog }: Engine, execution_id: string): Promise<ContractHistory> {
+  const history = contractHistories(await runesOf(runelog, execution_id)).get(execution_id)
+  if (history === undefined) throw faults.not_found({ what: 'contract', id: execution_id })
+  return history
+}
+
+/** The snapshot of one contract. Refused if there is none. */
+async function look(engine: Engine, execution_id: string): Promise<ExecutionSnapshot> {
+  return snapshot(await historyOf(engine, execution_id), engine.clock.now())
+}
+
+/** The contracts that should wait: one for each open question of the run. */
+function askedAbout(state: SessionState, run_id: string): readonly string[] {
+  const open = [...state.interactions.values()].filter((asked) => asked.run_id === run_id && asked.state === 'open')
+  return open.flatMap(({ call_id }) => {
+    const call = state.calls.get(call_id ?? '')
+    // A contract stays running while its tool asks a person.
+    return call === undefined || call.contract === 'running' ? [] : [executionOf(call)]
+  })
+}
+
+/** Its question is closed; a worker has yet to use the answer. */
+function isAnswered(state: SessionState, { interaction_id }: CallView): boolean {
+  const question = state.interactions.get(interaction_id ?? '')
+  return question !== undefined && question.state !== 'open'
+}
+
+function misaligned(
+  engine: Engine,
+  state: SessionState,
+  batch: Batch,
+  { run_id, expected, found }: { run_id: string; expected: readonly string[]; found: readonly string[] },
+) {
+  engine.warn('the number of waiting contracts is not the expected one', { run_id, expected, found })
+  const run = state.runs.get(run_id)
+  const payload = { expected: [...expected], found: [...found] }
+  if (run !== undefined) batch.record('run.misaligned', { actor: 'graph_runner', payload }, aboutRun(run))
+}
+
+/** Applies a deadline unless an answer was recorded first. Returns how many milliseconds are left, or 0. */
+export async function expire(engine: Engine, session_id: string, interaction_id: string): Promise<number> {
+  const expired = await change<Expired>(engine, session_id, async (batch) => {
+    const { state, at } = batch
+    const question = state.interactions.get(interaction_id)
+    const { on_silence: effect = 'wait', deadline = null } = question?.opened ?? {}
+    if (question?.state !== 'open' || effect === 'wait' || deadline === null) return { left: 0 }
+    if (deadline > at) return { left: deadline - at }
+    const { refusal } = await align(engine, state, batch, { question })
+    if (refusal !== undefined) return { left: 0, refusal }
+    const run = state.runs.get(question.run_id ?? '')
+    batch.on(subject.question(question, state.calls.get(question.call_id ?? '')), 'timer').move('expire', { effect })
+    if (run?.status === 'waiting_user') batch.on(subject.run(run), 'timer').move('interaction.auto_decide.timeout', {})
+    if (run !== undefined) batch.restOn(run.run_id)
+    return { left: 0, run_id: question.run_id, isOfRun: run !== undefined }
+  })
+  const { left, refusal, run_id = null, isOfRun } = expired
+  if (refusal !== undefined)
+    engine.warn('a deadline passed for a contract that does not wait', { interaction_id, problem: refusal.message })
+  if (run_id !== null) engine.wake(session_id, run_id)
+  if (isOfRun === false) takeUp(engine, session_id)
+  return left
+}
+
+interface Expired {
+  readonly left: number
+  readonly refusal?: Fault
+  readonly run_id?: string | null
+  readonly isOfRun?: boolean
+}
+
+/** Lets plans and goals continue after an answer. The answer is recorded: if this fails, the next process continues. */
+export function takeUp({ autonomy, warn }: Engine, session_id: string) {
+  autonomy.takeUp(session_id).catch((error) => {
+    warn('an answer could not be acted on yet', { session_id, error: readThrown(error).message })
+  })
 }

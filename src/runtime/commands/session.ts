@@ -12,6 +12,7 @@ import type { GraphState } from '../../wire/contract.ts'
 import { type Batch, subject } from '../batch.ts'
 import { change } from '../decide-and-append.ts'
 import type { Engine } from '../engine.ts'
+import { runOf } from '../engine.ts'
 import type { RecordOf } from '../options.ts'
 import { closeCalls, type Why, withdrawQuestions } from '../run/closing.ts'
 import { recording, requestField } from '../scopes.ts'
@@ -64,13 +65,6 @@ export async function steer(
     batch.on(subject.run(run), 'human').move('request', { request: 'steer', reason: 'steered', input })
     return { run_id, status, accepted: true }
   })
-}
-
-/** A run of a session. Refused with `not_found` if there is none. */
-export function runOf(state: SessionState, run_id: string): RunView {
-  const run = state.runs.get(run_id)
-  if (run === undefined) throw faults.not_found({ what: 'run', id: run_id })
-  return run
 }
 
 /** Cancels a run with its turn and its open calls. Its epoch goes up, so a worker that holds it is fenced. */

@@ -114,11 +114,7 @@ function nameOf(
   return key === undefined ? engine.ids.next(prefix) : hashedId(prefix, [key], engine.sha256)
 }
 
-async function repeatedRun(
-  engine: Engine,
-  run_id: string,
-  given: RecordOf<Submission>,
-): Promise<RecordOf<Submitted> | undefined> {
+async function repeatedRun(engine: Engine, run_id: string, given: RecordOf<Submission>) {
   const { idempotency_key } = given
   const subject = idempotency_key === undefined ? undefined : await engine.runelog.row(subjects, run_id)
   if (idempotency_key === undefined || subject === undefined) return undefined

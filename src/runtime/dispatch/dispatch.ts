@@ -1,82 +1,23 @@
 import { isFault } from '../../faults/catalogue.ts'
-import { isTerminal } from '../../kernel/machine.ts'
-import { runMachine } from '../../machines/run.ts'
+import { worksFor } from '../../observation/goal-state.ts'
+import { obstacleTo } from '../../observation/obstacle.ts'
+import type { SessionState } from '../../observation/session-state.ts'
+import { expire } from '../commands/reply.ts'
 import { finishClosing } from '../commands/session.ts'
 import { definitionOf } from '../engine.ts'
 import { wait } from '../ports.ts'
-import {
-  expire,
-  handBack,
-  lookAfterAll,
-  lookAfterOrphans,
-  nothingRecovered,
-  obeyCancel,
-  recoverAll,
-  requeue,
-} from '../recovery/recover.ts'
+import { handBack, lookAfterAll, nothingRecovered, obeyCancel, recoverAll, requeue } from '../recovery/recover.ts'
 import { mayBeTaken } from '../run/drive.ts'
 import type { AbandonedRun, Member } from '../store.ts'
 import { readThrown } from '../thrown.ts'
 import {
   type Asked,
-  type Assignment,
-  createDeadlines,
+  createApplying,
   createDispatcher,
   type Dispatch,
   type DispatchPorts,
+  dispatchHere,
 } from './dispatcher.ts'
-
-/** For a store that one process owns: runs and deadlines wait in memory. The next process finds them in the log. */
-export function dispatchHere({ engine: engineOf, limit, drive, clock, timers }: DispatchPorts): Dispatch {
-  const dispatcher = createDispatcher(limit, work)
-  const applying = createApplying()
-  const deadlines = createDeadlines(clock, timers, (interaction_id, session_id) => {
-    const { warn } = engineOf()
-    applying.add(expire(engineOf(), session_id, interaction_id)).catch((error) => {
-      warn('a deadline could not be applied', { interaction_id, error: readThrown(error).message })
-    })
-  })
-  const wake = (session_id: string, run_id: string) =>
-    // A wake during shutdown is dropped: the next process finds the run in the log.
-    void dispatcher.wake(session_id, run_id).catch(() => {})
-
-  async function work(session_id: string, run_id: string) {
-    try {
-      const wasHeld = await drive(session_id, run_id)
-      await follow(session_id, run_id, wasHeld)
-    } catch (error) {
-      engineOf().warn('a worker stopped', { session_id, run_id, error: String((error as Error)?.stack ?? error) })
-    }
-  }
-
-  async function follow(session_id: string, run_id: string, wasHeld: boolean) {
-    const engine = engineOf()
-    await obeyCancel(engine, session_id, run_id)
-    const state = await engine.sessions.load(session_id)
-    const run = state.runs.get(run_id)
-    if (run === undefined) return
-    if (wasHeld && run.status === 'queued') wake(session_id, run_id)
-    if (!isTerminal(runMachine, run.status)) return
-    await lookAfterOrphans(engine, session_id, [run.agent_id])
-    for (const other of state.openRuns.values())
-      if (other.status === 'queued' && other.agent_id === run.agent_id) wake(session_id, other.run_id)
-  }
-
-  return {
-    wake,
-    deadline: deadlines.add,
-    lend: dispatcher.lend,
-    // A process that only gives commands recovers nothing: the next worker does.
-    start: async () => (limit === 0 ? nothingRecovered : recoverAll(engineOf())),
-    idle: () => applying.idle(dispatcher.idle),
-    async stop() {
-      deadlines.stop()
-      const stopped = dispatcher.stop()
-      await applying.over()
-      await stopped
-    },
-  }
-}
 
 /** For a store that processes share: its queue brings jobs, recorded together with the runes they follow from. */
 export function dispatchShared(ports: Omit<DispatchPorts, 'clock' | 'timers'>, member: Member): Dispatch {
@@ -163,25 +104,6 @@ export function dispatchShared(ports: Omit<DispatchPorts, 'clock' | 'timers'>, m
       await dispatcher.stop()
       await ended
       await handBack(engineOf(), member)
-    },
-  }
-}
-
-function createApplying() {
-  const applying = new Set<Promise<unknown>>()
-  const over = () => Promise.allSettled(applying)
-  return {
-    over,
-    add<T>(applied: Promise<T>): Promise<T> {
-      const leaving = applied.finally(() => applying.delete(leaving))
-      applying.add(leaving)
-      return leaving
-    },
-    async idle(rest: () => Promise<void>) {
-      do {
-        await over()
-        await rest()
-      } while (applying.size > 0)
     },
   }
 }
@@ -283,6 +205,56 @@ export function dispatchAsked(ports: DispatchPorts, assignment: Assignment, memb
       if (member === undefined) return
       await member.end()
       await handBack(engineOf(), member)
+    },
+  }
+}
+
+/** The work of a process that runs for one command. It takes no other run of the store. */
+export interface Assignment {
+  add(asked: Asked): void
+  isAsked(asked: Asked): boolean
+  sessions(): readonly string[]
+  /** The open runs of a session that may be taken: those that were asked for, and all that they need. */
+  neededIn(state: SessionState): ReadonlySet<string>
+}
+
+/** An empty assignment. */
+export function createAssignment(): Assignment {
+  const all: Asked[] = []
+  const isAsked = (asked: Asked) =>
+    all.some(
+      ({ session_id, run_id, goal_id }) =>
+        session_id === asked.session_id && run_id === asked.run_id && goal_id === asked.goal_id,
+    )
+
+  function isNamed(state: SessionState, { run_id, agent_id }: { run_id: string; agent_id: string }): boolean {
+    const { session_id } = state
+    const isOfGoal = () =>
+      [...state.goals.values()].some(
+        (goal) => isAsked({ session_id, goal_id: goal.goal_id }) && worksFor(state, goal, agent_id),
+      )
+    return isAsked({ session_id, run_id }) || isAsked({ session_id }) || isOfGoal()
+  }
+
+  return {
+    isAsked,
+    add(asked) {
+      if (!isAsked(asked)) all.push(asked)
+    },
+    sessions: () => [...new Set(all.map(({ session_id }) => session_id))],
+    neededIn(state) {
+      const open = [...state.openRuns.values()]
+      const needed = new Set(open.filter((run) => isNamed(state, run)).map(({ run_id }) => run_id))
+      for (let before = -1; before !== needed.size; ) {
+        before = needed.size
+        for (const run of open) {
+          if (needed.has(run.parent_run_id ?? '')) needed.add(run.run_id)
+          // Its agent has to end another run first.
+          const obstacle = run.status === 'queued' && needed.has(run.run_id) ? obstacleTo(state, run) : null
+          if (obstacle?.what === 'run') needed.add(obstacle.id)
+        }
+      }
+      return needed
     },
   }
 }

@@ -1,10 +1,11 @@
 import { faults } from '../../faults/catalogue.ts'
-import { worksFor } from '../../observation/goal-state.ts'
-import { obstacleTo } from '../../observation/obstacle.ts'
-import type { SessionState } from '../../observation/session-state.ts'
+import { isTerminal } from '../../kernel/machine.ts'
+import { runMachine } from '../../machines/run.ts'
+import { expire } from '../commands/reply.ts'
 import type { Engine } from '../engine.ts'
 import type { Cancel, Clock, Timers } from '../ports.ts'
-import type { Recovered } from '../recovery/recover.ts'
+import { lookAfterOrphans, nothingRecovered, obeyCancel, type Recovered, recoverAll } from '../recovery/recover.ts'
+import { readThrown } from '../thrown.ts'
 
 type Entry = { readonly session_id: string; readonly seen: PromiseWithResolvers<void> }
 
@@ -107,11 +108,7 @@ type Due = { readonly interaction_id: string; readonly session_id: string; reado
 const longest = 2 ** 31 - 1
 
 /** All deadlines in one heap with one timer. The deadline of an answered question has no effect. */
-export function createDeadlines(
-  clock: Clock,
-  timers: Timers,
-  fire: (interaction_id: string, session_id: string) => void,
-) {
+function createDeadlines(clock: Clock, timers: Timers, fire: (interaction_id: string, session_id: string) => void) {
   const heap: Due[] = []
   let cancel: Cancel | undefined
   let armed = Number.POSITIVE_INFINITY
@@ -218,52 +215,74 @@ export interface Asked {
   readonly goal_id?: string
 }
 
-/** The work of a process that runs for one command. It takes no other run of the store. */
-export interface Assignment {
-  add(asked: Asked): void
-  isAsked(asked: Asked): boolean
-  sessions(): readonly string[]
-  /** The open runs of a session that may be taken: those that were asked for, and all that they need. */
-  neededIn(state: SessionState): ReadonlySet<string>
-}
+/** For a store that one process owns: runs and deadlines wait in memory. The next process finds them in the log. */
+export function dispatchHere({ engine: engineOf, limit, drive, clock, timers }: DispatchPorts): Dispatch {
+  const dispatcher = createDispatcher(limit, work)
+  const applying = createApplying()
+  const deadlines = createDeadlines(clock, timers, (interaction_id, session_id) => {
+    const { warn } = engineOf()
+    applying.add(expire(engineOf(), session_id, interaction_id)).catch((error) => {
+      warn('a deadline could not be applied', { interaction_id, error: readThrown(error).message })
+    })
+  })
+  const wake = (session_id: string, run_id: string) =>
+    // A wake during shutdown is dropped: the next process finds the run in the log.
+    void dispatcher.wake(session_id, run_id).catch(() => {})
 
-/** An empty assignment. */
-export function createAssignment(): Assignment {
-  const all: Asked[] = []
-  const isAsked = (asked: Asked) =>
-    all.some(
-      ({ session_id, run_id, goal_id }) =>
-        session_id === asked.session_id && run_id === asked.run_id && goal_id === asked.goal_id,
-    )
+  async function work(session_id: string, run_id: string) {
+    try {
+      const wasHeld = await drive(session_id, run_id)
+      await follow(session_id, run_id, wasHeld)
+    } catch (error) {
+      engineOf().warn('a worker stopped', { session_id, run_id, error: String((error as Error)?.stack ?? error) })
+    }
+  }
 
-  function isNamed(state: SessionState, { run_id, agent_id }: { run_id: string; agent_id: string }): boolean {
-    const { session_id } = state
-    const isOfGoal = () =>
-      [...state.goals.values()].some(
-        (goal) => isAsked({ session_id, goal_id: goal.goal_id }) && worksFor(state, goal, agent_id),
-      )
-    return isAsked({ session_id, run_id }) || isAsked({ session_id }) || isOfGoal()
+  async function follow(session_id: string, run_id: string, wasHeld: boolean) {
+    const engine = engineOf()
+    await obeyCancel(engine, session_id, run_id)
+    const state = await engine.sessions.load(session_id)
+    const run = state.runs.get(run_id)
+    if (run === undefined) return
+    if (wasHeld && run.status === 'queued') wake(session_id, run_id)
+    if (!isTerminal(runMachine, run.status)) return
+    await lookAfterOrphans(engine, session_id, [run.agent_id])
+    for (const other of state.openRuns.values())
+      if (other.status === 'queued' && other.agent_id === run.agent_id) wake(session_id, other.run_id)
   }
 
   return {
-    isAsked,
-    add(asked) {
-      if (!isAsked(asked)) all.push(asked)
+    wake,
+    deadline: deadlines.add,
+    lend: dispatcher.lend,
+    // A process that only gives commands recovers nothing: the next worker does.
+    start: async () => (limit === 0 ? nothingRecovered : recoverAll(engineOf())),
+    idle: () => applying.idle(dispatcher.idle),
+    async stop() {
+      deadlines.stop()
+      const stopped = dispatcher.stop()
+      await applying.over()
+      await stopped
     },
-    sessions: () => [...new Set(all.map(({ session_id }) => session_id))],
-    neededIn(state) {
-      const open = [...state.openRuns.values()]
-      const needed = new Set(open.filter((run) => isNamed(state, run)).map(({ run_id }) => run_id))
-      for (let before = -1; before !== needed.size; ) {
-        before = needed.size
-        for (const run of open) {
-          if (needed.has(run.parent_run_id ?? '')) needed.add(run.run_id)
-          // Its agent has to end another run first.
-          const obstacle = run.status === 'queued' && needed.has(run.run_id) ? obstacleTo(state, run) : null
-          if (obstacle?.what === 'run') needed.add(obstacle.id)
-        }
-      }
-      return needed
+  }
+}
+
+/** What is being applied, so that a stop and an idle process wait for it. */
+export function createApplying() {
+  const applying = new Set<Promise<unknown>>()
+  const over = () => Promise.allSettled(applying)
+  return {
+    over,
+    add<T>(applied: Promise<T>): Promise<T> {
+      const leaving = applied.finally(() => applying.delete(leaving))
+      applying.add(leaving)
+      return leaving
+    },
+    async idle(rest: () => Promise<void>) {
+      do {
+        await over()
+        await rest()
+      } while (applying.size > 0)
     },
   }
 }

@@ -1,8 +1,8 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import { readDay, readInstant } from '../../kernel/instant.ts'
 import { boundedJson, type Json, jsonLimits, type Problem, pointerTo } from '../../kernel/json.ts'
+import type { ToolDescription } from '../model.ts'
 import { problemSentence, shapeProblems } from '../shape-problems.ts'
-import { type EcsRequest, ecsInput, type Field, type field, isEmpty, type option, valueProblem } from './shapes.ts'
 
 /** Reads what a model or a tool asked of a person. A form that cannot be answered is refused before a person sees it. */
 export function readEcsRequest(args: unknown): { readonly request: EcsRequest } | { readonly problem: string } {
@@ -67,7 +67,7 @@ function* oneField(field: Field): Generator<readonly [part: string, problem: str
   if (field.step !== undefined && type !== 'number' && type !== 'slider') yield ['step', `A ${type} has no steps.`]
 
   if (field.default === undefined || isEmpty(field.default)) return
-  const problem = valueProblem(field, field.default)
+  const problem = checks[field.type](field, field.default)
   if (problem !== undefined) yield ['default', problem]
 }
 
@@ -115,7 +115,7 @@ export function checkAnswer(
       else if (value !== undefined && value !== null) data[field.name] = value
       continue
     }
-    const problem = valueProblem(field, value)
+    const problem = checks[field.type](field, value)
     if (problem !== undefined) problems.push({ pointer, problem })
     else data[field.name] = value
   }
@@ -127,4 +127,161 @@ export function defaultsOf(request: EcsRequest): Data | undefined {
   if (request.type === 'confirmation') return undefined
   const checked = checkAnswer(request, { action: 'approve' })
   return 'data' in checked ? checked.data : undefined
+}
+
+/** All types of form fields. */
+// biome-ignore format: one line for what belongs together
+export const fieldTypes = [
+  'text', 'textarea', 'select', 'multiselect', 'radio', 'checkbox', 'number', 'slider', 'date', 'datetime', 'boolean',
+] as const
+
+/** The limits of one question: a person has to read it. */
+const most = { name: 64, label: 500, title: 2_000, text: 20_000, fields: 100, options: 1_000, displays: 20 } as const
+
+const label = z.string().max(most.label)
+const text = z.string().max(most.text)
+
+/** The schema of one choice of a field. */
+const option = z.union([z.strictObject({ value: label, label: label.optional() }), label])
+
+/** One field of a form. `min` and `max` bound a number, the length of a text, the count of options, or a date. */
+const field = z.strictObject({
+  name: z
+    .string()
+    .max(most.name)
+    .regex(/^[a-zA-Z][a-zA-Z0-9_]*$/, 'A field name is letters, digits and underscores, and begins with a letter.'),
+  type: z.enum(fieldTypes).default('text'),
+  label: label.optional(),
+  required: z.boolean().default(false),
+  placeholder: text.optional(),
+  default: z.union([text, z.number(), z.boolean(), z.array(label).max(most.options)]).optional(),
+  options: z
+    .array(option)
+    .max(most.options)
+    .optional()
+    .describe('For select, multiselect, radio, and checkbox as a group.'),
+  min: z.union([z.number(), label]).optional(),
+  max: z.union([z.number(), label]).optional(),
+  step: z.number().positive().optional(),
+})
+
+const button = z.strictObject({
+  label,
+  style: z.enum(['primary', 'default', 'secondary', 'danger']).default('default'),
+})
+
+const display = z.strictObject({
+  type: z.enum(['table', 'ascii']),
+  data: z.json().describe('For a table: a list of objects, or a list of rows. For ascii: a text.'),
+})
+
+/** What a model writes to hand a step to a person. One flat shape, since providers refuse unions at the top. */
+const ecsInput = z.strictObject({
+  type: z.enum(['form', 'confirmation', 'display']).default('form'),
+  title: z.string().min(1).max(most.title).describe('What the person is asked, in a few words.'),
+  description: text.optional().describe('What the person must know to decide.'),
+  fields: z.array(field).max(most.fields).optional().describe('The fields of a form.'),
+  displays: z.array(display).max(most.displays).optional().describe('What a display shows.'),
+  actions: z.strictObject({ approve: button, edit: button, reject: button }).partial().optional(),
+  dismiss_label: label.optional(),
+  context: z.record(z.string(), z.json()).optional(),
+})
+
+type FieldType = (typeof fieldTypes)[number]
+
+/** One field of a form. */
+type Field = Omit<z.output<typeof field>, 'options' | 'label'> & {
+  readonly label: string
+  readonly options?: readonly { readonly value: string; readonly label: string }[]
+}
+
+/** A form that an agent asks a person to fill in. */
+export type EcsRequest = Omit<z.output<typeof ecsInput>, 'fields'> & { readonly fields: readonly Field[] }
+
+/** The tool through which a model hands a step to a person. */
+export const askPersonName = 'ask_person'
+
+const { $schema, ...input_schema } = z.toJSONSchema(ecsInput, { io: 'input' }) as Record<string, Json>
+
+/** Every agent has it unless it says otherwise; it is answered by a person and not by code. */
+export const askPerson: ToolDescription = {
+  name: askPersonName,
+  description:
+    'Asks a person and waits for the answer, which may take days. Use type form for data that only a person has, confirmation for a decision, display to show something. Give a field a default where there is a sensible one.',
+  input_schema,
+}
+
+type Check = (field: Field, value: Json) => string | undefined
+
+/** What is wrong with a value that was given for a field; undefined if it fits. One row for each type of field. */
+// biome-ignore format: tables are audited by eye, so their columns line up
+const checks: { readonly [T in FieldType]: Check } = {
+  text:        (f, v) => (typeof v === 'string' ? (oneLine(v) ?? outside(f, v.length, 'characters')) : 'It must be a text.'),
+  textarea:    (f, v) => (typeof v === 'string' ? outside(f, v.length, 'characters') : 'It must be a text.'),
+  select:      (f, v) => notAnOption(f, v),
+  radio:       (f, v) => notAnOption(f, v),
+  multiselect: (f, v) => notOptions(f, v),
+  checkbox:    (f, v) => (f.options === undefined ? notTicked(f, v) : notOptions(f, v)),
+  boolean:     (_, v) => (typeof v === 'boolean' ? undefined : 'It must be true or false.'),
+  number:      (f, v) => notANumber(f, v),
+  slider:      (f, v) => notANumber(f, v),
+  date:        (f, v) => notInTime(f, v, readDay, 'a date like 2026-02-28'),
+  datetime:    (f, v) => notInTime(f, v, readInstant, 'a moment with its offset, like 2026-02-28T10:30:00+01:00'),
+}
+
+/** No value, or an empty text or list. */
+function isEmpty(value: Json | undefined): boolean {
+  return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
+}
+
+const oneLine = (text: string) => (/[\r\n]/.test(text) ? 'It must be a single line.' : undefined)
+
+function outside({ min, max }: Field, size: number, unit: string): string | undefined {
+  const of = unit === '' ? '' : ` ${unit}`
+  if (typeof min === 'number' && size < min) return `It must be at least ${min}${of}; it is ${size}.`
+  if (typeof max === 'number' && size > max) return `It must be at most ${max}${of}; it is ${size}.`
+  return undefined
+}
+
+const valuesOf = ({ options = [] }: Field) => options.map((option) => option.value)
+
+function notAnOption(field: Field, value: Json): string | undefined {
+  const values = valuesOf(field)
+  return typeof value === 'string' && values.includes(value) ? undefined : `It must be one of ${values.join(', ')}.`
+}
+
+function notOptions(field: Field, value: Json): string | undefined {
+  const values = valuesOf(field)
+  if (!Array.isArray(value) || !value.every((v) => typeof v === 'string' && values.includes(v)))
+    return `It must be a list of any of ${values.join(', ')}.`
+  if (new Set(value).size !== value.length) return 'Each option can be chosen once.'
+  return outside(field, value.length, 'options')
+}
+
+/** A required box is consent: unticked is no answer. */
+function notTicked({ required }: Field, value: Json): string | undefined {
+  if (typeof value !== 'boolean') return 'It must be true or false.'
+  return required && !value ? 'It must be ticked.' : undefined
+}
+
+function notANumber(field: Field, value: Json): string | undefined {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return 'It must be a number.'
+  return outside(field, value, '') ?? offStep(field, value)
+}
+
+/** Steps are counted from `min`, as browsers do. 0.3 is three steps of 0.1, whatever binary fractions make of it. */
+function offStep({ step, min }: Field, value: number): string | undefined {
+  if (step === undefined) return undefined
+  const from = typeof min === 'number' ? min : 0
+  const steps = (value - from) / step
+  if (Math.abs(steps - Math.round(steps)) < 1e-9 * Math.max(1, Math.abs(steps))) return undefined
+  return `It must be ${from} and a whole number of steps of ${step}.`
+}
+
+function notInTime({ min, max }: Field, value: Json, read: (text: string) => number | undefined, shape: string) {
+  const at = typeof value === 'string' ? read(value) : undefined
+  if (at === undefined) return `It must be ${shape}.`
+  if (typeof min === 'string' && at < (read(min) ?? at)) return `It must not be before ${min}.`
+  if (typeof max === 'string' && at > (read(max) ?? at)) return `It must not be after ${max}.`
+  return undefined
 }

@@ -223,7 +223,7 @@ function listed(before: Listing, rune: FoldableRune): Listing {
 export const search: ReadModel<string> = {
   name: searchModel,
   version: 1,
-  keys: (rune) => (isEmpty(textIn(rune)) ? [] : [textKey(rune.session_id, rune.event_id)]),
+  keys: (rune) => ((textIn(rune) ?? '') === '' ? [] : [textKey(rune.session_id, rune.event_id)]),
   fold: (_, rune, key) => ({ key, tag: null, sort: null, value: wordsOf(asWords(textIn(rune) ?? null)).join(' ') }),
 }
 
@@ -252,10 +252,6 @@ function textIn(rune: FoldableRune): Json | undefined {
     default:
       return undefined
   }
-}
-
-function isEmpty(value: Json | undefined): boolean {
-  return value === undefined || value === null || value === ''
 }
 
 /** The values in it, without the names of fields, in the order that the log has them in. */

@@ -7,7 +7,6 @@ import type { RunView, SessionState } from '../../observation/session-state.ts'
 import { subjects } from '../../runelog/models.ts'
 import type { Row } from '../../runelog/port.ts'
 import { type Batch, subject } from '../batch.ts'
-import { align } from '../commands/alignment.ts'
 import { finishClosing, stop } from '../commands/session.ts'
 import { change } from '../decide-and-append.ts'
 import { withdrawOrphans } from '../delegation.ts'
@@ -132,44 +131,6 @@ export async function lookAfterOrphans(engine: Engine, session_id: string, agent
 /** The same for every agent with an open run. */
 export function lookAfterAll(engine: Engine, { session_id, openRuns }: SessionState): Promise<void> {
   return lookAfterOrphans(engine, session_id, new Set([...openRuns.values()].map((run) => run.agent_id)))
-}
-
-/** Applies a deadline unless an answer was recorded first. Returns how many milliseconds are left, or 0. */
-export async function expire(engine: Engine, session_id: string, interaction_id: string): Promise<number> {
-  const expired = await change<Expired>(engine, session_id, async (batch) => {
-    const { state, at } = batch
-    const question = state.interactions.get(interaction_id)
-    const { on_silence: effect = 'wait', deadline = null } = question?.opened ?? {}
-    if (question?.state !== 'open' || effect === 'wait' || deadline === null) return { left: 0 }
-    if (deadline > at) return { left: deadline - at }
-    const { refusal } = await align(engine, state, batch, { question })
-    if (refusal !== undefined) return { left: 0, refusal }
-    const run = state.runs.get(question.run_id ?? '')
-    batch.on(subject.question(question, state.calls.get(question.call_id ?? '')), 'timer').move('expire', { effect })
-    if (run?.status === 'waiting_user') batch.on(subject.run(run), 'timer').move('interaction.auto_decide.timeout', {})
-    if (run !== undefined) batch.restOn(run.run_id)
-    return { left: 0, run_id: question.run_id, isOfRun: run !== undefined }
-  })
-  const { left, refusal, run_id = null, isOfRun } = expired
-  if (refusal !== undefined)
-    engine.warn('a deadline passed for a contract that does not wait', { interaction_id, problem: refusal.message })
-  if (run_id !== null) engine.wake(session_id, run_id)
-  if (isOfRun === false) takeUp(engine, session_id)
-  return left
-}
-
-interface Expired {
-  readonly left: number
-  readonly refusal?: Fault
-  readonly run_id?: string | null
-  readonly isOfRun?: boolean
-}
-
-/** Lets plans and goals continue after an answer. The answer is recorded: if this fails, the next process continues. */
-export function takeUp({ autonomy, warn }: Engine, session_id: string) {
-  autonomy.takeUp(session_id).catch((error) => {
-    warn('an answer could not be acted on yet', { session_id, error: readThrown(error).message })
-  })
 }
 
 /** Stops a run that was cancelled just before its worker let go of it: no worker holds it any more. */

@@ -139,11 +139,7 @@ export function succeeded(batch: Batch, call: CallView, { output, duration_ms, o
   remember(batch, call, 'completed', { result: output })
 }
 
-interface Failure {
-  readonly error: string
-  readonly error_kind: string
-  readonly status?: ToolResult['status']
-}
+type Failure = { readonly error: string; readonly error_kind: string; readonly status?: ToolResult['status'] }
 
 /** The tool failed, or cannot be called. */
 export function failed(batch: Batch, call: CallView, { error, error_kind, status = 'error' }: Failure) {

@@ -13,22 +13,11 @@ import { onItsOwn } from '../scopes.ts'
 import { evidenceOf, isMarked, readThrown } from '../thrown.ts'
 import { returned } from '../tools/carry-out.ts'
 import type { Tool } from '../tools/tool.ts'
-import {
-  cancelled,
-  evidenceAdded,
-  failed,
-  outcomeUnknown,
-  type Question,
-  type Settlement,
-  type Success,
-  settle,
-  succeeded,
-  unknownLeft,
-} from './calls.ts'
+import * as write from './calls.ts'
 
 /** What the holder knows about an effect that it began itself. */
 export type Known =
-  | ({ readonly status: 'success' } & Success)
+  | ({ readonly status: 'success' } & write.Success)
   | { readonly status: 'error' | 'sandbox_violation'; readonly error: string; readonly error_kind: string }
 
 /** Why something ends, and who ends it. */
@@ -37,9 +26,7 @@ export interface Why {
   readonly actor: Actor
 }
 
-interface Closing extends Why {
-  readonly knownOf?: (call: CallView) => Known | undefined
-}
+type Closing = Why & { readonly knownOf?: (call: CallView) => Known | undefined }
 
 /**
  * Ends every open call of a run that ends. What never began is withdrawn, what is known is recorded, and what may have
@@ -54,30 +41,30 @@ export function closeCalls(engine: Engine, batch: Batch, run: RunView, how: Clos
 }
 
 function closeCall(engine: Engine, batch: Batch, call: CallView, { reason, actor, knownOf }: Closing) {
-  const leaveUnknown = () => unknownLeft(batch, call, engine.ids.next('int'), settlementQuestion(call, batch))
+  const leaveUnknown = () => write.unknownLeft(batch, call, engine.ids.next('int'), settlementQuestion(call, batch))
   if (call.contract === 'running') {
     const known = knownOf?.(call)
-    if (known?.status === 'success') return succeeded(batch, call, known)
-    if (known !== undefined) return failed(batch, call, known)
-    return call.irreversible ? leaveUnknown() : cancelled(batch, call, reason, actor)
+    if (known?.status === 'success') return write.succeeded(batch, call, known)
+    if (known !== undefined) return write.failed(batch, call, known)
+    return call.irreversible ? leaveUnknown() : write.cancelled(batch, call, reason, actor)
   }
-  if (call.contract === 'pending') return cancelled(batch, call, reason, actor)
+  if (call.contract === 'pending') return write.cancelled(batch, call, reason, actor)
   if (call.contract !== 'waiting') return
-  if (call.reason !== 'outcome_unknown') return cancelled(batch, call, reason, actor)
+  if (call.reason !== 'outcome_unknown') return write.cancelled(batch, call, reason, actor)
   const question = batch.state.interactions.get(call.interaction_id ?? '')
   // An answer that comes while the run ends without it would be recorded and never used.
   if (question !== undefined) batch.restOn(question.interaction_id)
   const settlement = settlementIn(question)
-  if (settlement === undefined) outcomeUnknown(batch, call, reason)
+  if (settlement === undefined) write.outcomeUnknown(batch, call, reason)
   else if (settlement.outcome === 'leave') leaveUnknown()
-  else settle(batch, call, settlement)
+  else write.settle(batch, call, settlement)
 }
 
 /** The recorded answer to a settlement question. A redacted answer counts as `leave`. */
-export function settlementIn(question: Pick<InteractionView, 'answered'> | undefined): Settlement | undefined {
+export function settlementIn(question: Pick<InteractionView, 'answered'> | undefined): write.Settlement | undefined {
   const reply = question?.answered?.reply
   if (reply === undefined) return undefined
-  const { outcome = 'leave', result, reason } = reply as Partial<Settlement>
+  const { outcome = 'leave', result, reason } = reply as Partial<write.Settlement>
   const known = result === undefined ? {} : { result }
   return { outcome, ...known, reason: reason ?? 'A person says that it did not happen.' }
 }
@@ -134,7 +121,7 @@ export function sayObstacle(found: Obstacle): string {
 }
 
 /** The question to a person about an unknown outcome, with all evidence. Silence never settles it. */
-export function settlementQuestion(call: CallView, batch: Batch): Question {
+export function settlementQuestion(call: CallView, batch: Batch): write.Question {
   const late = batch.runes.flatMap((rune) =>
     rune.kind === 'contract.evidence_added' && rune.call_id === call.call_id ? [rune.payload] : [],
   )
@@ -179,7 +166,7 @@ export async function recordReport(engine: Engine, report: Report): Promise<bool
         if (known === undefined || !isOpen(known)) return
         // A contract that was settled meanwhile needs no evidence.
         batch.restOn(known.execution_id ?? '')
-        evidenceAdded(batch, known, evidence)
+        write.evidenceAdded(batch, known, evidence)
       }),
     )
     return true

@@ -4,16 +4,29 @@ import { hasPlace } from '../../observation/goal-state.ts'
 import { positionOf } from '../../observation/graph-state.ts'
 import { obstacleTo } from '../../observation/obstacle.ts'
 import type { AgentView, RunView, SessionState } from '../../observation/session-state.ts'
+import type { Refused } from '../../runelog/port.ts'
 import { othersTurn, sliceRunes } from '../../runelog/slices.ts'
 import { createVerifier } from '../../runes/verify.ts'
 import { createBatch, subject } from '../batch.ts'
-import { afterLostRace, raceTries } from '../decide-and-append.ts'
+import { backOff } from '../decide-and-append.ts'
 import { ancestorsOf, isStoppedAbove } from '../delegation.ts'
 import { definitionOf, type Engine } from '../engine.ts'
 import { stackOf } from '../thrown.ts'
 import { afterGrace, leftBehind } from '../tools/carry-out.ts'
 import { cancelHeld, crash, putBack } from './end.ts'
-import { batchFor, callsOf, commit, type Hold, isTaken, isUnderWay, openTurn, stopEverything, turnOf } from './hold.ts'
+import {
+  batchFor,
+  callsOf,
+  commit,
+  commitThen,
+  type Hold,
+  isTaken,
+  isUnderWay,
+  openTurn,
+  stopEverything,
+  turnOf,
+  type Went,
+} from './hold.ts'
 import { reason } from './reason.ts'
 import { recordOutcomes, work } from './round.ts'
 
@@ -35,9 +48,10 @@ export async function drive(
   // Shutdown may have begun while the run was taken. From here on `held` has it, so a shutdown reaches it.
   hold.isLeaving = engine.isStopping()
   try {
-    while ((await step(hold)) === 'on') if (hold.lease.signal.aborted || isTaken(hold)) return true
+    await untilOver(hold, step)
   } catch (error) {
-    if (!isLost(error) && !isTaken(hold)) await contain(hold, error)
+    if (error instanceof Fault && error.kind === 'store') throw error
+    if (!isTaken(hold)) await contain(hold, error)
   } finally {
     held.delete(run_id)
     hold.lease.release()
@@ -48,25 +62,46 @@ export async function drive(
   return true
 }
 
-/**
- * One step of a turn. While the turn streams, the model answers, and its calls are recorded and begun in one append
- * (`reason`, `receive`, `proceed`). While it executes tools, outcomes are recorded and what is left begins (`work`,
- * `proceed`), until the model goes on with the results. A cancel, an interrupt or a steer of the run comes first.
- */
-async function step(hold: Hold): Promise<'on' | 'over'> {
-  const { cancel } = hold.run
-  try {
-    if (turnOf(hold).state === 'streaming') return await reason(hold)
-    if (cancel === 'cancel' || (cancel !== null && !isUnderWay(hold))) return await stopHeld(hold)
-    return await (hold.isLeaving ? leave(hold) : work(hold))
-  } catch (error) {
-    // A request for the run was recorded first.
-    await afterLostRace(hold.engine, hold.state, error)
-    return 'on'
-  }
+/** Takes one step after the other until the run is over for this worker, or another worker holds it. */
+async function untilOver(hold: Hold, take: (hold: Hold) => Promise<Went>) {
+  let lost = 0
+  do {
+    const went = await take(hold)
+    if (went === 'over' || isFault(went, 'stale_fence')) return
+    if (went instanceof Fault) await afterRefusal(hold, went, lost++)
+    else {
+      lost = 0
+      hold.answer = undefined
+    }
+  } while (!hold.lease.signal.aborted && !isTaken(hold))
 }
 
-async function stopHeld(hold: Hold): Promise<'over'> {
+/**
+ * Another writer was first. What it recorded is obeyed first, and what the refusal says about an answer of the model is
+ * kept with that answer. Every other refusal is an error of the agent.
+ */
+async function afterRefusal({ engine, state, answer }: Hold, refused: Refused, lost: number) {
+  if (answer !== undefined && isFault(refused, 'budget_spent')) answer.overspent = refused
+  else if (answer !== undefined && isFault(refused, 'key_taken') && !answer.taken.has(refused.details.key))
+    answer.taken.set(refused.details.key, refused.details)
+  else if (!isFault(refused, 'stale_write')) throw refused
+  await backOff(engine, lost)
+  await engine.sessions.refresh(state)
+}
+
+/**
+ * One step of a turn. While the turn streams, the model answers, and its calls are recorded and begun in one append
+ * (`reason`, `receive`, `work`). While it executes tools, outcomes are recorded and what is left begins (`work`), until
+ * the model goes on with the results. A cancel, an interrupt or a steer of the run comes first.
+ */
+async function step(hold: Hold): Promise<Went> {
+  const { cancel } = hold.run
+  if (turnOf(hold).state === 'streaming') return reason(hold)
+  if (cancel === 'cancel' || (cancel !== null && !isUnderWay(hold))) return stopHeld(hold)
+  return hold.isLeaving ? leave(hold) : work(hold)
+}
+
+async function stopHeld(hold: Hold): Promise<Went> {
   for (const { abort } of hold.inHand.values()) abort.abort()
   await waitForEffects(hold)
   return cancelHeld(hold)
@@ -76,19 +111,19 @@ async function stopHeld(hold: Hold): Promise<'over'> {
  * The process goes down: what is under way may still finish, and its outcome is recorded. The run goes back into
  * the queue in good order, so that going down while it waits, however often, is not taken for a worker that was lost.
  */
-async function leave(hold: Hold): Promise<'over'> {
+async function leave(hold: Hold): Promise<Went> {
   // Known outcomes are recorded before the others are waited for.
   if (isUnderWay(hold)) {
     const known = batchFor(hold)
     recordOutcomes(hold, known, callsOf(hold))
-    await commit(hold, known)
+    const recorded = await commit(hold, known)
+    if (recorded instanceof Fault) return recorded
   }
   await waitForEffects(hold)
   const batch = batchFor(hold)
   recordOutcomes(hold, batch, callsOf(hold))
   putBack(hold, batch, 'the worker is shutting down')
-  await commit(hold, batch)
-  return 'over'
+  return commitThen(hold, batch, 'over')
 }
 
 async function waitForEffects({ engine, inHand }: Hold) {
@@ -101,23 +136,10 @@ async function waitForEffects({ engine, inHand }: Hold) {
 
 /** The agent broke. It ends, whatever is asked of it meanwhile; its parent and its siblings go on. */
 async function contain(hold: Hold, error: unknown) {
-  const { engine, agent, run, state } = hold
+  const { engine, agent, run } = hold
   const about = { agent_id: agent.agent_id, run_id: run.run_id }
   engine.warn('an agent crashed', { ...about, error: stackOf(error, engine.redactor.redact) })
-  for (let left = raceTries; left > 0; left--)
-    try {
-      await crash(hold, error)
-      return
-    } catch (again) {
-      if (isLost(again)) return
-      await afterLostRace(engine, state, again)
-    }
-}
-
-/** Whether another worker holds the run: nothing of this one counts any more. An error of the store is thrown on. */
-function isLost(error: unknown): boolean {
-  if (error instanceof Fault && error.kind === 'store') throw error
-  return isFault(error, 'stale_fence')
+  await untilOver(hold, () => crash(hold, error))
 }
 
 /**
@@ -126,7 +148,8 @@ function isLost(error: unknown): boolean {
  */
 async function take(engine: Engine, session_id: string, run_id: string): Promise<Hold | undefined> {
   if (engine.isStopping()) return undefined
-  for (;;) {
+  for (let lost = 0; ; lost++) {
+    await backOff(engine, lost)
     const state = await engine.sessions.load(session_id)
     const run = state.runs.get(run_id)
     if (run === undefined || !mayBeTaken(state, run)) return undefined
@@ -176,6 +199,7 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
     epoch,
     inHand: new Map(),
     unknown: new Set(),
+    answer: undefined,
     changed: Promise.withResolvers<void>(),
     interruption: new AbortController(),
     over: Promise.withResolvers<void>(),
@@ -189,11 +213,7 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
  * A task of a goal that waited for a person may find its place taken when it goes on. Undefined: there is no place, and
  * the driver of the goal wakes the run when one is free. The returned function ends the time in which it is being taken.
  */
-function takePlace(
-  { taking, turnedAway }: Engine,
-  { goals, runs }: SessionState,
-  { run_id }: RunView,
-): (() => void) | undefined {
+function takePlace({ taking, turnedAway }: Engine, { goals, runs }: SessionState, { run_id }: RunView) {
   const isOf = (task: { readonly run_ids: readonly string[] }) => task.run_ids.at(-1) === run_id
   const goal = goals.values().find(({ tasks }) => tasks.some(isOf))
   if (goal === undefined) return () => {}

@@ -1,19 +1,20 @@
-import type { Json } from '../../kernel/json.ts'
+import { accepted } from '../../faults/catalogue.ts'
+import { boundedJson, type Json, jsonLimits } from '../../kernel/json.ts'
 import type { CallView } from '../../observation/session-state.ts'
-import type { Evidence } from '../../runes/kinds.ts'
 import { subject } from '../batch.ts'
+import { defaultsOf, type EcsRequest, readEcsRequest } from '../ecs/request.ts'
 import type { Engine } from '../engine.ts'
-import { guardListeners, liveSignal } from '../live-signal.ts'
+import { liveSignal } from '../live-signal.ts'
 import { wait } from '../ports.ts'
 import { type Culprit, type Fate, inScopeOf } from '../scopes.ts'
 import { once } from '../session-cache.ts'
-import { evidenceOf, readThrown, stackOf, stacksOf } from '../thrown.ts'
-import { type Outcome as Carried, carryOut, isGivenUp, returned } from '../tools/carry-out.ts'
-import { type ProgressStream, readProbed, type Unusable } from '../tools/output.ts'
-import type { Probed, Tool } from '../tools/tool.ts'
-import { outdated, whyNotRepeat } from './advance.ts'
-import { createAsking } from './ask.ts'
-import { type Obstacle, obstacleToDidNot, patienceOf, recordReport, sayObstacle } from './closing.ts'
+import { readThrown, stackOf } from '../thrown.ts'
+import { type Outcome as Carried, carryOut, isGivenUp } from '../tools/carry-out.ts'
+import type { ProgressStream } from '../tools/output.ts'
+import type { Asked, Tool } from '../tools/tool.ts'
+import { stepQuestion } from './advance.ts'
+import { ask, inputWithdrawn } from './calls.ts'
+import { recordReport } from './closing.ts'
 import { batchFor, commit, type Hold, type InHand, nudge, type Outcome } from './hold.ts'
 
 /** Begins the effect of a call. Its start is committed by now, and the lease is checked once more right here. */
@@ -108,107 +109,8 @@ async function untilRecorded({ timers, closing }: Engine, record: () => Promise<
   return true
 }
 
-/**
- * A call that a dead worker began. What only reads or may be repeated is done again; what can be asked about is asked
- * about; everything else is unknown. The flags are those of the definition that the call was made under. A tool that was
- * redefined since is neither repeated nor asked.
- */
-export function probe(hold: Hold, call: CallView) {
-  const abort = new AbortController()
-  const mayRepeat = call.read_only || call.idempotent
-  const problem = mayRepeat ? whyNotRepeat(hold, call) : outdated(hold, call)
-  if (mayRepeat && problem === undefined) return begin(hold, call)
-  if (mayRepeat && !call.irreversible)
-    return inHand(hold, call, abort, async () => ({
-      status: 'error',
-      error: `The worker was lost. ${problem} It was not repeated; call it again.`,
-      error_kind: 'definition_changed',
-      duration_ms: 0,
-    }))
-  const tool = hold.definition.registry.find(call.name)
-  inHand(hold, call, abort, async () => {
-    if (problem !== undefined) return unclear(call, { source: 'definition', message: problem })
-    return tool?.probe === undefined ? unclear(call) : asked(hold.engine, tool, call, abort.signal)
-  })
-}
-
-/** The outcome is unknown. If there is no evidence yet, the reason is that the worker which began it was lost. */
-function unclear(call: CallView, probed?: Evidence): Outcome {
-  const lost: Evidence = { source: 'worker', message: 'The worker was lost while the action was under way.' }
-  const evidence = probed ?? (call.evidence.length === 0 ? lost : undefined)
-  return { status: 'unknown', ...(evidence !== undefined && { evidence }) }
-}
-
-const probeSaid = (message: string): Evidence => ({ source: 'probe', message })
-
-async function asked(engine: Engine, tool: Tool, call: CallView, signal: AbortSignal): Promise<Outcome> {
-  const { call_id, execution_id } = call
-  const { redact } = engine.redactor
-  try {
-    // Checked before the probe: "it did not happen" counts only if no worker could act after the probe looked.
-    let obstacle = await obstacleToDidNot(engine, call)
-    let found = await probeOnce(engine, tool, call, signal)
-    if (found.outcome === 'did_not' && obstacle !== undefined) {
-      obstacle = await obstacleRemains(engine, call, signal)
-      found = await probeOnce(engine, tool, call, signal)
-    }
-    if (found.outcome === 'happened') return { ...(await returned(tool, found.result, engine)), duration_ms: 0 }
-    if (found.outcome === 'unusable') engine.warn('a probe failed', { call_id, error: found.problem })
-    if (found.outcome !== 'did_not')
-      return unclear(call, probeSaid('problem' in found ? found.problem : 'The probe cannot tell.'))
-    if (obstacle !== undefined)
-      return unclear(call, probeSaid(`The probe found nothing, but: ${sayObstacle(obstacle)}`))
-    const why = call.evidence.at(-1)?.message ?? 'The worker was lost.'
-    const error = `${why} The probe says that it did not happen.`
-    return { status: 'error', error, error_kind: 'did_not_happen', duration_ms: 0 }
-  } catch (error) {
-    engine.warn('a probe failed', { call_id, error: readThrown(error, redact).message })
-    engine.log.info('a probe threw', { tool: tool.name, call_id, execution_id, error: stacksOf(error, redact) })
-    return unclear(call, evidenceOf('probe', error, redact))
-  }
-}
-
-/** Waits until the tool cannot act any more, but not for ever: then a person is asked. */
-async function obstacleRemains(engine: Engine, call: CallView, signal: AbortSignal): Promise<Obstacle | undefined> {
-  const patience = patienceOf(engine, call)
-  for (;;) {
-    const obstacle = await obstacleToDidNot(engine, call)
-    const left = patience - engine.clock.now()
-    // A tool that reported success stays done.
-    if (obstacle === undefined || obstacle.obstacle === 'done' || left <= 0) return obstacle
-    await wait(engine.timers, Math.min(left, engine.settings.leaseMs / 4), signal)
-    signal.throwIfAborted()
-  }
-}
-
-type Late = { readonly outcome: 'late'; readonly problem: string }
-
-/** A probe may take as long as the tool itself; one that does not answer cannot tell. */
-async function probeOnce(
-  engine: Engine,
-  tool: Tool,
-  call: CallView,
-  signal: AbortSignal,
-): Promise<Probed | Late | Unusable> {
-  const enough = Promise.withResolvers<Late>()
-  const late = new AbortController()
-  const cancel = engine.timers.after(tool.timeoutMs, () => {
-    enough.resolve({ outcome: 'late', problem: `The probe did not answer within ${tool.timeoutMs} ms.` })
-    late.abort()
-  })
-  try {
-    const { call_id, idempotency_key } = call
-    const either = guardListeners(AbortSignal.any([signal, late.signal]), engine, { call_id })
-    const ask = async () => tool.probe?.(idempotency_key ?? call_id, call.arguments, either)
-    const probing = async () => readProbed(await ask(), engine.redactor.redact)
-    return await Promise.race([probing(), enough.promise])
-  } finally {
-    cancel()
-  }
-}
-
 /** Registers the effect before it starts: a tool may report progress before its first await. */
-function inHand(hold: Hold, call: CallView, abort: AbortController, start: () => Promise<Outcome>) {
+export function inHand(hold: Hold, call: CallView, abort: AbortController, start: () => Promise<Outcome>) {
   const { promise: done, resolve } = Promise.withResolvers<void>()
   const entry: InHand = { abort, outcome: undefined, done }
   hold.inHand.set(call.call_id, entry)
@@ -226,7 +128,7 @@ async function report(hold: Hold, call: CallView, progress: { stream: ProgressSt
   try {
     const batch = batchFor(hold)
     batch.on(subject.tool(call), 'tool_node').move('progress_update', { call_id, ...progress })
-    await commit(hold, batch)
+    accepted(await commit(hold, batch))
   } catch (error) {
     const { warn, redactor } = hold.engine
     warn('progress was not recorded', { error: readThrown(error, redactor.redact).message })
@@ -283,4 +185,104 @@ function createCrashing(hold: Hold, call: CallView) {
       report = given
     },
   }
+}
+
+/** The questions of one call at work, put one after the other. When the call ends, the open one is withdrawn. */
+function createAsking(hold: Hold, call: CallView, signal: AbortSignal) {
+  let last: Promise<unknown> | undefined
+  let opening: Promise<unknown> = Promise.resolve()
+  let isOver = false
+
+  return {
+    ask(request: Json, moot: AbortSignal = signal): Promise<Asked> {
+      const put = async (): Promise<Asked> => {
+        if (isOver) return { action: 'silence' }
+        const { promise, resolve } = Promise.withResolvers<void>()
+        opening = promise
+        return askWhileAtWork(hold, call, {
+          asked: request,
+          signal: AbortSignal.any([signal, moot]),
+          opened: resolve,
+        }).finally(resolve)
+      }
+      const asked = last === undefined ? put() : last.then(put, put)
+      last = asked
+      const leave = () => {
+        if (last === asked) last = undefined
+      }
+      // A tool may ask without awaiting the answer: its rejection must not end the process.
+      asked.then(leave, leave)
+      return asked
+    },
+    /** The tool has returned, or was given up: it asks nothing more. Resolves when what it asked last is on record. */
+    end(): Promise<unknown> {
+      isOver = true
+      return opening
+    },
+  }
+}
+
+type Asking = { readonly asked: Json; readonly signal: AbortSignal; readonly opened: () => void }
+
+/**
+ * Asks a person on behalf of a tool that is at work. The contract stays running: the tool may have acted already. The
+ * question is withdrawn if the call ends first. The run waits without a worker's slot. In an auto run the defaults
+ * answer, if there are any.
+ */
+async function askWhileAtWork(hold: Hold, call: CallView, { asked, signal, opened }: Asking): Promise<Asked> {
+  const copied = boundedJson(asked, jsonLimits.arguments)
+  const read = readEcsRequest('value' in copied ? copied.value : asked)
+  if ('problem' in copied || 'problem' in read) throw new Error('problem' in read ? read.problem : 'It cannot be read.')
+  if (hold.run.mode === 'auto') return silenceOf(read.request)
+  signal.throwIfAborted()
+
+  const interaction_id = hold.engine.ids.next('int')
+  const question = stepQuestion(hold, read.request.title, copied.value, defaultsOf(read.request))
+  const batch = batchFor(hold)
+  ask(batch, call, interaction_id, question)
+  accepted(await commit(hold, batch))
+  opened()
+  if (question.deadline !== null) hold.engine.deadline(interaction_id, hold.state.session_id, question.deadline)
+
+  const takeBack = hold.engine.lendSlot(call.run_id)
+  try {
+    const end = await answered(hold, interaction_id, signal)
+    if (end === 'moot') {
+      const withdrawal = batchFor(hold)
+      inputWithdrawn(withdrawal, hold.state.calls.get(call.call_id) ?? call, 'The tool that asked needs it no more.')
+      accepted(await commit(hold, withdrawal))
+      return { action: 'silence' }
+    }
+    const reply = hold.state.interactions.get(interaction_id)?.answered?.reply
+    return reply === undefined ? silenceOf(read.request) : (reply as Asked)
+  } finally {
+    takeBack()
+  }
+}
+
+function silenceOf(request: EcsRequest): Asked {
+  const data = defaultsOf(request)
+  return data === undefined ? { action: 'silence' } : { action: 'approve', data, is_default: true }
+}
+
+/** Resolves when the question is closed, or when its answer has no use: the call is over, or the run is to stop. */
+function answered(hold: Hold, interaction_id: string, signal: AbortSignal) {
+  const { promise, resolve } = Promise.withResolvers<'closed' | 'moot'>()
+  let isOver = false
+  const look = () => {
+    if (hold.state.interactions.get(interaction_id)?.state !== 'open') resolve('closed')
+    else if (signal.aborted || hold.run.cancel !== null || hold.isLeaving) resolve('moot')
+  }
+  const nudged = (): void => {
+    look()
+    if (!isOver) void hold.changed.promise.then(nudged)
+  }
+  const unsubscribe = hold.engine.sessions.listen(hold.state.session_id, look)
+  signal.addEventListener('abort', look, { once: true })
+  nudged()
+  return promise.finally(() => {
+    isOver = true
+    unsubscribe()
+    signal.removeEventListener('abort', look)
+  })
 }

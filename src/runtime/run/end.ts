@@ -1,5 +1,6 @@
 import { parentRun, saySpent } from '../../observation/fold-run.ts'
 import type { AgentView, Budget, BudgetSpent, CallView, SessionState, Used } from '../../observation/session-state.ts'
+import type { Refused } from '../../runelog/port.ts'
 import type { Evidence, Payload } from '../../runes/kinds.ts'
 import { type Batch, subject } from '../batch.ts'
 import type { Cancel } from '../ports.ts'
@@ -7,7 +8,7 @@ import { readThrown } from '../thrown.ts'
 import type { Price } from '../turns/model-call.ts'
 import { evidenceAdded, tookTooLong } from './calls.ts'
 import { closeCalls, type Known } from './closing.ts'
-import { batchFor, callsOf, commit, type Hold, heldTurn, turnOf } from './hold.ts'
+import { batchFor, callsOf, commitThen, type Hold, heldTurn, turnOf } from './hold.ts'
 
 /** An answer that ends with its turn: its text so far, and its usage. */
 export interface Cut {
@@ -27,18 +28,17 @@ interface Failure {
 }
 
 /** The run fails, and its turn with it. */
-export async function failRun(hold: Hold, failure: Failure, cut = nothingSaid, batch = batchFor(hold)) {
+export function failRun(hold: Hold, failure: Failure, cut = nothingSaid, batch = batchFor(hold)) {
   const { error_code, message, spent } = failure
   endTurn(hold, batch, { error_type: error_code.toLowerCase(), message, retryable: false }, cut)
   const budget = spent === undefined ? {} : { budget_of: spent.budget_of, budget_spent: spent.budget_spent }
   batch.on(subject.run(hold.run), 'graph_runner').move('turn.failed', { error_code, message, ...budget })
   if (isOneTooMany(hold)) suspend(hold, batch)
-  await commit(hold, batch)
-  return 'over' as const
+  return commitThen(hold, batch, 'over' as const)
 }
 
 /** The agent broke in an unforeseen way. It ends this run and this agent, and nothing else. */
-export async function crash(hold: Hold, error: unknown): Promise<'over'> {
+export function crash(hold: Hold, error: unknown): Promise<'over' | Refused> {
   const { message } = readThrown(error, hold.engine.redactor.redact)
   const batch = batchFor(hold)
   endAgent(hold, batch, 'crash', `crash: ${message}`)
@@ -52,21 +52,19 @@ function endAgent({ run, agent }: Hold, batch: Batch, trigger: 'crash' | 'budget
 }
 
 /** Stopped by request. Effects have been waited for or aborted by now; what is known of them is recorded. */
-export async function cancelHeld(hold: Hold, cut = nothingSaid): Promise<'over'> {
+export function cancelHeld(hold: Hold, cut = nothingSaid): Promise<'over' | Refused> {
   const batch = batchFor(hold)
   const reason = hold.run.cancel_reason
   interruptTurn(hold, batch, reason, cut)
   batch.on(subject.run(hold.run), 'graph_runner').move('run.canceled', { message: reason })
-  await commit(hold, batch)
-  return 'over'
+  return commitThen(hold, batch, 'over')
 }
 
 /** Releases the run at a boundary where nothing is open, so that another worker, or a later start, can continue it. */
-export async function release(hold: Hold, reason: string, cut: Cut, batch = batchFor(hold)): Promise<'over'> {
+export function release(hold: Hold, reason: string, cut: Cut, batch = batchFor(hold)): Promise<'over' | Refused> {
   interruptTurn(hold, batch, reason, cut)
   putBack(hold, batch, reason)
-  await commit(hold, batch)
-  return 'over'
+  return commitThen(hold, batch, 'over')
 }
 
 /** Queues the run again. */
@@ -136,7 +134,7 @@ function known(hold: Hold, call: CallView): Known | undefined {
 }
 
 /** Checked before each step begins: a session that may not go on, a budget that is used up. */
-export async function stopBefore(hold: Hold, calls: number, cut: Cut): Promise<'over' | undefined> {
+export async function stopBefore(hold: Hold, calls: number, cut: Cut): Promise<'over' | Refused | undefined> {
   const { session_id, subjects } = hold.state
   if (subjects.get(session_id)?.state === 'suspended') return release(hold, 'the session is suspended', cut)
   const spent = exhausted(hold, calls)
@@ -144,7 +142,7 @@ export async function stopBefore(hold: Hold, calls: number, cut: Cut): Promise<'
 }
 
 /** Ends what a used-up budget ends: the agent, the run, or, for the budget of a session, suspends that session. */
-export async function stopSpent(hold: Hold, spent: Exhausted, cut: Cut): Promise<'over'> {
+export function stopSpent(hold: Hold, spent: Exhausted, cut: Cut): Promise<'over' | Refused> {
   const { state, run } = hold
   const { scope, message, budget_of, budget_spent } = spent
   const failure = { error_code: 'BUDGET_EXHAUSTED', message }
@@ -154,8 +152,7 @@ export async function stopSpent(hold: Hold, spent: Exhausted, cut: Cut): Promise
     interruptTurn(hold, batch, 'budget_exhausted', cut)
     endAgent(hold, batch, 'budget_exhausted', message)
     batch.on(subject.run(run), 'policy').move('turn.failed', { ...failure, budget_of, budget_spent })
-    await commit(hold, batch)
-    return 'over'
+    return commitThen(hold, batch, 'over')
   }
   // A paused session begins nothing that could exhaust it: the run waits, and finds out when the session goes on.
   if (isActive(state)) {

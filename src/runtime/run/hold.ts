@@ -1,13 +1,16 @@
-import { accepted } from '../../faults/catalogue.ts'
+import type { FaultOf } from '../../faults/catalogue.ts'
+import { Fault } from '../../faults/fault.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { AgentView, CallView, RunView, SessionState, TurnView } from '../../observation/session-state.ts'
+import type { Recorded, Refused } from '../../runelog/port.ts'
 import type { Evidence } from '../../runes/kinds.ts'
-import type { Rune } from '../../runes/rune.ts'
 import { type Batch, createBatch, type Subject, subject } from '../batch.ts'
 import type { AgentDefinition } from '../define-agent.ts'
 import type { Engine } from '../engine.ts'
 import type { Lease } from '../store.ts'
 import { type Outcome as Carried, leftBehind } from '../tools/carry-out.ts'
+import type { Answer } from '../turns/answer.ts'
+import type { Exhausted } from './end.ts'
 
 /** A run that this worker holds, and what only this worker knows about it. */
 export interface Hold {
@@ -21,6 +24,8 @@ export interface Hold {
   /** Effects under way, by call. Another worker began what is not in here, if it was begun at all. */
   readonly inHand: Map<string, InHand>
   readonly unknown: Set<string>
+  /** The answer of the model, until it is recorded. */
+  answer: KeptAnswer | undefined
   changed: PromiseWithResolvers<void>
   /** Stops the stream or the wait that is under way. */
   interruption: AbortController
@@ -29,6 +34,20 @@ export interface Hold {
   /** The process is going down: let go at the next boundary. */
   isLeaving: boolean
 }
+
+/** An answer of the model that is not recorded yet. If the log refuses it, the model is not asked again. */
+export interface KeptAnswer {
+  readonly answered: Answer
+  /** The budget over which the answer was cut. */
+  readonly spent: Exhausted | undefined
+  /** The claims that the log named when it refused a key. The rows may not have them: the log proves them, too. */
+  readonly taken: Map<string, FaultOf<'key_taken'>['details']>
+  /** Another agent used up a common budget first: the log refused the calls of the answer. */
+  overspent?: FaultOf<'budget_spent'>
+}
+
+/** How a step ended: the next one follows, this worker is done with the run, or the log refused its append. */
+export type Went = 'on' | 'over' | Refused
 
 /** An effect that this worker began. */
 export interface InHand {
@@ -71,9 +90,9 @@ export function batchFor({ engine, state }: Hold): Batch {
 /**
  * Records under the fence: an append of a worker that lost its run cannot commit. One that moves the run, the session
  * or a question expects that none of them has moved: a request, a suspension or an answer that is recorded first is
- * obeyed first. A refusal is thrown and unwinds the whole step. An empty batch records nothing.
+ * obeyed first. After a refusal the step ends, and `drive` decides again. An empty batch records nothing.
  */
-export async function commit(hold: Hold, batch: Batch): Promise<readonly Rune[]> {
+export async function commit(hold: Hold, batch: Batch): Promise<Recorded | Refused> {
   if (batch.runes.length === 0) return []
   const { engine, state, epoch } = hold
   const { run_id } = hold.run
@@ -81,10 +100,16 @@ export async function commit(hold: Hold, batch: Batch): Promise<readonly Rune[]>
   const expect = Object.fromEntries([...batch.moved].filter(([id]) => isExpected(id)))
   // Before the append: a reaction to the record may arrive here sooner than the result of the append.
   if (batch.stateOf(run_id) === 'waiting_user') engine.preserving.parked(run_id)
-  const runes = accepted(await engine.sessions.commit(state, batch, { fence: { run_id, epoch }, expect }))
+  const runes = await engine.sessions.commit(state, batch, { fence: { run_id, epoch }, expect })
   for (const call_id of hold.inHand.keys())
     if (state.calls.get(call_id)?.contract !== 'running') hold.inHand.delete(call_id)
   return runes
+}
+
+/** Records the batch. The step then ends as `went`, unless the log refuses. */
+export async function commitThen<W>(hold: Hold, batch: Batch, went: W): Promise<W | Refused> {
+  const recorded = await commit(hold, batch)
+  return recorded instanceof Fault ? recorded : went
 }
 
 /** Some effect has not come to an end yet. */

@@ -1,8 +1,8 @@
-import { isFault } from '../../faults/catalogue.ts'
+import { Fault } from '../../faults/fault.ts'
 import { canonicalJson } from '../../kernel/json.ts'
+import type { Refused } from '../../runelog/port.ts'
 import { cleanStream } from '../../runelog/redactor.ts'
 import { type Batch, subject } from '../batch.ts'
-import { afterLostRace } from '../decide-and-append.ts'
 import type { Engine } from '../engine.ts'
 import { guardListeners } from '../live-signal.ts'
 import { wait } from '../ports.ts'
@@ -14,7 +14,6 @@ import { toolsFor } from './advance.ts'
 import {
   type Cut,
   cancelHeld,
-  type Exhausted,
   endTurn,
   failRun,
   isActive,
@@ -26,11 +25,13 @@ import {
   suspend,
   watchBudgets,
 } from './end.ts'
-import { batchFor, commit, type Hold, heldTurn, openTurn, turnOf } from './hold.ts'
+import { batchFor, commitThen, type Hold, heldTurn, type KeptAnswer, openTurn, turnOf, type Went } from './hold.ts'
 import { isStep, receive } from './receive.ts'
+import { work } from './round.ts'
 
-/** Lets the model answer once, and records its answer. */
-export async function reason(hold: Hold): Promise<'on' | 'over'> {
+/** Lets the model answer once, and records its answer. After a refusal, the same answer is concluded from again. */
+export async function reason(hold: Hold): Promise<Went> {
+  if (hold.answer !== undefined) return conclude(hold, hold.answer)
   if (hold.run.cancel !== null) return cancelHeld(hold)
   if (hold.run.is_input_erased)
     return failRun(hold, {
@@ -39,19 +40,15 @@ export async function reason(hold: Hold): Promise<'on' | 'over'> {
     })
   const stop = await stopBefore(hold, 0, { partial: '' })
   if (stop !== undefined) return stop
-  const { answered, spent } = await ask(hold)
+  const answer = await ask(hold)
+  if (answer instanceof Fault) return answer
   if (hold.lease.signal.aborted) return 'over'
-  // The answer is kept, whatever is requested meanwhile: the record is read again, the model is not asked again.
-  for (;;)
-    try {
-      return await conclude(hold, answered, spent)
-    } catch (error) {
-      await afterLostRace(hold.engine, hold.state, error)
-    }
+  hold.answer = answer
+  return conclude(hold, answer)
 }
 
-/** The answer of the model, without secrets and with its price. `spent` is the budget over which it was cut. */
-async function ask(hold: Hold): Promise<{ answered: Answer; spent: Exhausted | undefined }> {
+/** The answer of the model, without secrets and with its price. Refused: a part of it could not be recorded. */
+async function ask(hold: Hold): Promise<KeptAnswer | Refused> {
   const { engine, definition, agent, run, state } = hold
   const { model, price, instructions } = definition
   const { redact } = engine.redactor
@@ -81,8 +78,8 @@ async function ask(hold: Hold): Promise<{ answered: Answer; spent: Exhausted | u
   engine.log.debug('a model answered', { ...about, how: answered.kind, ...answered.usage })
   const spent = answered.kind === 'aborted' ? limits.spent() : undefined
   const whole = priced(spent === undefined ? answered : withUsage(answered, limits.estimate()), price)
-  await deltas.finish(isCut(whole))
-  return { answered: await withoutSecrets(engine, whole), spent }
+  const refused = await deltas.finish(isCut(whole))
+  return refused ?? { answered: await withoutSecrets(engine, whole), spent, taken: new Map() }
 }
 
 /** The usage of a cut answer: as its provider reported it in time, or as it is estimated. */
@@ -104,7 +101,7 @@ async function withoutSecrets({ redactor }: Engine, answered: Answer): Promise<A
   return { ...answered, text, provider_state: (await redactor.cleanLong(answered.provider_state)).value }
 }
 
-async function conclude(hold: Hold, answered: Answer, spent: Exhausted | undefined): Promise<'on' | 'over'> {
+async function conclude(hold: Hold, { answered, spent, overspent }: KeptAnswer): Promise<Went> {
   const cut = { partial: 'text' in answered ? answered.text : answered.partial, usage: answered.usage }
   // A run that was asked to stop is stopped, whatever its answer is.
   if (hold.run.cancel !== null) return cancelHeld(hold, cut)
@@ -118,7 +115,7 @@ async function conclude(hold: Hold, answered: Answer, spent: Exhausted | undefin
     case 'final':
       return isSteered ? steer(hold, cut) : succeed(hold, answered)
     case 'calls':
-      return call(hold, answered, cut)
+      return call(hold, answered, cut, overspent)
   }
 }
 
@@ -127,7 +124,12 @@ const repeatedCalls = {
   message: 'The model made the same call three times in a row.',
 }
 
-async function call(hold: Hold, answered: Extract<Answer, { kind: 'calls' }>, cut: Cut): Promise<'on' | 'over'> {
+async function call(
+  hold: Hold,
+  answered: Extract<Answer, { kind: 'calls' }>,
+  cut: Cut,
+  overspent: KeptAnswer['overspent'],
+): Promise<Went> {
   const { round } = turnOf(hold)
   if (round >= hold.definition.maxRounds) {
     const message = `The turn took ${round} rounds of calls, which is the limit.`
@@ -142,34 +144,25 @@ async function call(hold: Hold, answered: Extract<Answer, { kind: 'calls' }>, cu
   const toolCalls = answered.calls.filter(({ name }) => !isStep(hold, name)).length
   const over = await stopBefore(hold, toolCalls, cut)
   if (over !== undefined) return over
-  try {
-    return await receive(hold, answered, read)
-  } catch (error) {
-    if (!isFault(error, 'budget_spent')) throw error
-    // Another agent used up a common budget after the check above: the store refused these calls.
-    await hold.engine.sessions.refresh(hold.state)
-    const stopped = await stopBefore(hold, toolCalls, cut)
-    if (stopped !== undefined) return stopped
-    const { subject_id: budget_of, tool_calls } = error.details
-    const budget_spent = { limit: 'tool_calls', used: tool_calls, allowed: tool_calls, needed: toolCalls } as const
-    const failure = { error_code: 'BUDGET_EXHAUSTED', message: error.message, spent: { budget_of, budget_spent } }
-    return failRun(hold, failure, cut)
-  }
+  if (overspent === undefined) return work(hold, await receive(hold, answered, read))
+  const { subject_id: budget_of, tool_calls } = overspent.details
+  const budget_spent = { limit: 'tool_calls', used: tool_calls, allowed: tool_calls, needed: toolCalls } as const
+  const failure = { error_code: 'BUDGET_EXHAUSTED', message: overspent.message, spent: { budget_of, budget_spent } }
+  return failRun(hold, failure, cut)
 }
 
-async function succeed(hold: Hold, answered: Extract<Answer, { kind: 'final' }>): Promise<'over'> {
+function succeed(hold: Hold, answered: Extract<Answer, { kind: 'final' }>): Promise<Went> {
   const batch = batchFor(hold)
   const { round } = turnOf(hold)
   const finish = answered.finish === 'length' ? 'truncated' : answered.finish === 'content_filter' ? 'filtered' : 'stop'
   const completed = { final_output: answered.text, usage: answered.usage, round, finish } as const
   batch.on(heldTurn(hold), 'reasoning').move('response_done', completed)
   batch.on(subject.run(hold.run), 'graph_runner').move('turn.succeeded', { result: answered.text })
-  await commit(hold, batch)
-  return 'over'
+  return commitThen(hold, batch, 'over')
 }
 
 /** New input ends this turn at a safe boundary, and opens the next one: at once, or when the session goes on. */
-async function steer(hold: Hold, cut: Cut): Promise<'on' | 'over'> {
+async function steer(hold: Hold, cut: Cut): Promise<Went> {
   if (!isActive(hold.state)) return release(hold, 'steered', cut)
   const batch = batchFor(hold)
   const { partial, usage } = cut
@@ -177,12 +170,11 @@ async function steer(hold: Hold, cut: Cut): Promise<'on' | 'over'> {
   batch.on(heldTurn(hold), 'reasoning').move('steer', payload)
   openTurn(hold.engine, batch, hold.run, hold.run.steers[0] ?? null)
   batch.restOn(hold.state.session_id)
-  await commit(hold, batch)
-  return 'on'
+  return commitThen(hold, batch, 'on')
 }
 
 /** The stream broke: a new turn tries again, unless that was the last try or the session takes no new turn. */
-async function broken(hold: Hold, error: StreamError, cut: Cut): Promise<'on' | 'over'> {
+async function broken(hold: Hold, error: StreamError, cut: Cut): Promise<Went> {
   const { error_type, message, retryable, retry_after_ms } = error
   const { engine, run, state, definition } = hold
   const delay = retryable
@@ -201,8 +193,8 @@ async function broken(hold: Hold, error: StreamError, cut: Cut): Promise<'on' | 
   }
   if (isTroubled) suspend(hold, batch)
   batch.restOn(state.session_id)
-  await commit(hold, batch)
-  if (!goesOn) return 'over'
+  const went: Went = await commitThen(hold, batch, goesOn ? 'on' : 'over')
+  if (went !== 'on' || delay === undefined) return went
   await wait(engine.timers, delay, hold.interruption.signal, hold.lease.signal)
   return 'on'
 }
@@ -213,11 +205,14 @@ function writeDeltas(hold: Hold) {
   const { turn_id, round } = turnOf(hold)
   const { about } = heldTurn(hold)
   let writing: Promise<unknown> = Promise.resolve()
+  let refused: Refused | undefined
   const offsets = { text: 0, reasoning: 0 }
   const write = (record: (batch: Batch) => void) => {
     const batch = batchFor(hold)
     record(batch)
-    writing = writing.then(() => commit(hold, batch))
+    writing = writing.then(async () => {
+      refused ??= await commitThen(hold, batch, undefined)
+    })
     // `finish` awaits it. A rejection before that must not end the process.
     writing.catch(() => undefined)
   }
@@ -243,6 +238,7 @@ function writeDeltas(hold: Hold) {
       if (!isCut) pass('reasoning', clean.reasoning.end())
       pieces.finish('reasoning')
       await writing
+      return refused
     },
   }
 }

@@ -1,14 +1,13 @@
-import { isFault } from '../../faults/catalogue.ts'
+import type { FaultOf } from '../../faults/catalogue.ts'
 import { canonicalJson, type Json } from '../../kernel/json.ts'
 import { contractMachine } from '../../machines/contract.ts'
 import { toolMachine } from '../../machines/tool.ts'
 import { consequenceView, contractHistories, summary } from '../../observation/contract.ts'
 import { blankCall } from '../../observation/fold-call.ts'
 import type { CallView } from '../../observation/session-state.ts'
-import { type Claim, claimKey, claims, isClaim, runesOf } from '../../runelog/models.ts'
+import { claimKey, claims, isClaim, runesOf } from '../../runelog/models.ts'
 import type { Batch } from '../batch.ts'
-import { readEcsRequest } from '../ecs/request.ts'
-import { askPersonName } from '../ecs/shapes.ts'
+import { askPersonName, readEcsRequest } from '../ecs/request.ts'
 import type { Engine } from '../engine.ts'
 import { readThrown } from '../thrown.ts'
 import { actionOf, idempotencyKey, saltedKey } from '../tools/policy.ts'
@@ -18,41 +17,20 @@ import type { Answer, WrittenCall } from '../turns/answer.ts'
 import { writtenArguments } from '../turns/model-call.ts'
 import * as write from './calls.ts'
 import { batchFor, type Hold, heldTurn, turnOf } from './hold.ts'
-import { proceed } from './round.ts'
+import type { Received } from './round.ts'
 
 type Calls = Extract<Answer, { kind: 'calls' }>
 
 type Planned = { readonly call: write.PlannedCall; readonly problem?: string; readonly duplicate?: string }
 
-/** A retry means that another contract took a key in between. More retries than this mean a bug. */
-const tries = 20
-
-/** The claims that the store named when it refused a key. Its rows may not have them: the log proves them, too. */
-type Named = Map<string, Claim>
-
 /**
- * Records the calls of an answer, each with its contract, and in the same append begins what may begin: a plain step
- * costs two commits, this one and the one that holds its result. If the store refuses a key, the calls are planned
- * again: what was free when it was planned is a duplicate by now.
+ * Puts the calls of an answer into a batch, each with its contract. What may begin begins in the same append: a plain
+ * step costs two commits, this one and the one that holds its result. If the log refuses a key, the calls are planned
+ * again, with the claim on that key.
  */
-export async function receive(hold: Hold, answer: Calls, read: readonly ReadCall[]): Promise<'on' | 'over'> {
-  const named: Named = new Map()
-  for (let left = tries; ; left--)
-    try {
-      const plans = answer.calls.map((call, i) => plan(hold, call, read[i] as ReadCall, named))
-      return await receivePlanned(hold, answer, await Promise.all(plans))
-    } catch (error) {
-      if (!isFault(error, 'key_taken') || left === 0) throw error
-      const { key, ...claim } = error.details as Claim & { readonly key: string }
-      named.set(key, claim)
-    }
-}
-
-async function receivePlanned(
-  hold: Hold,
-  { text, usage, provider_state }: Calls,
-  planned: Planned[],
-): Promise<'on' | 'over'> {
+export async function receive(hold: Hold, answer: Calls, read: readonly ReadCall[]): Promise<Received> {
+  const { text, usage, provider_state } = answer
+  const planned = await Promise.all(answer.calls.map((call, i) => plan(hold, call, read[i] as ReadCall)))
   markDuplicates(planned)
   const batch = batchFor(hold)
   const calls = planned.map(({ call }) => call)
@@ -61,8 +39,7 @@ async function receivePlanned(
   const payload = { call_ids: calls.map(({ call_id }) => call_id), round, text, usage, ...state }
   batch.on(heldTurn(hold), 'reasoning').move('tool_calls_received', payload)
   for (const each of planned) record(batch, each)
-  const went = await proceed(hold, batch, calls)
-  return went === 'wait' ? 'on' : went
+  return { batch, calls }
 }
 
 function record(batch: Batch, { call, problem, duplicate }: Planned) {
@@ -79,7 +56,7 @@ export function isStep({ definition }: Hold, name: string): boolean {
   return name === askPersonName && definition.mayAsk
 }
 
-async function plan(hold: Hold, received: WrittenCall, read: ReadCall, named: Named): Promise<Planned> {
+async function plan(hold: Hold, received: WrittenCall, read: ReadCall): Promise<Planned> {
   if (isStep(hold, received.name)) return planStep(hold, received)
   const { engine, state, definition } = hold
   const { name } = received
@@ -110,7 +87,7 @@ async function plan(hold: Hold, received: WrittenCall, read: ReadCall, named: Na
   const claimOn = async (taken: string) => {
     const row = claimKey(tool.keyScope, state.session_id, taken)
     const claim = (await engine.runelog.row(claims, row))?.value
-    return claim !== undefined && isClaim(claim) ? claim : named.get(row)
+    return claim !== undefined && isClaim(claim) ? claim : hold.answer?.taken.get(row)
   }
   // Each time that a person let it be done again gave it one more key, by the one that was taken.
   let free = keyed.key
@@ -149,7 +126,9 @@ function refused(call: write.PlannedCall, duplicate: string): Planned {
   return { call: { ...call, execution_id: null, contract: null }, duplicate }
 }
 
-async function alreadyThere(hold: Hold, { execution_id, session_id, state }: Claim): Promise<string> {
+type Taken = Pick<FaultOf<'key_taken'>['details'], 'execution_id' | 'session_id' | 'state'>
+
+async function alreadyThere(hold: Hold, { execution_id, session_id, state }: Taken): Promise<string> {
   if (state !== 'completed')
     return `It is already under way as ${execution_id}, which is ${state}; it is not started a second time.`
   // The result of another session is not shown to this one.

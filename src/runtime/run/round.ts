@@ -1,25 +1,38 @@
+import { Fault } from '../../faults/fault.ts'
 import { canonicalJson, type Json } from '../../kernel/json.ts'
 import type { ContractStatus } from '../../machines/contract.ts'
 import { consequenceLabels, summary } from '../../observation/contract.ts'
 import type { CallView } from '../../observation/session-state.ts'
+import type { Refused } from '../../runelog/port.ts'
 import type { Evidence } from '../../runes/kinds.ts'
 import type { Message } from '../../wire/dialogue.ts'
 import { type Batch, subject } from '../batch.ts'
 import { advance } from './advance.ts'
 import * as write from './calls.ts'
-import { begin, probe } from './effects.ts'
+import { begin } from './effects.ts'
 import { failRun, notBegun } from './end.ts'
-import { batchFor, callsOf, commit, type Hold, heldTurn, isUnderWay, turnOf } from './hold.ts'
+import { batchFor, callsOf, commit, commitThen, type Hold, heldTurn, isUnderWay, turnOf, type Went } from './hold.ts'
+import { probe } from './probe.ts'
 
-/** Carries out the calls of a round until the model can go on, or the run is over for this worker. */
-export async function work(hold: Hold): Promise<'on' | 'over'> {
-  for (;;) {
+/** The calls of an answer, and the batch that records them. */
+export interface Received {
+  readonly batch: Batch
+  readonly calls: readonly CallView[]
+}
+
+/**
+ * Carries out the calls of a round until the model can go on, or the run is over for this worker. The one door of a
+ * round: calls that the model just made are `received`; those that a restart or an answer found are in the record.
+ */
+export async function work(hold: Hold, received?: Received): Promise<Went> {
+  for (let next = received; ; next = undefined) {
     // Taken first, so that a change during the next append is seen after it.
     const changed = hold.changed.promise
-    const calls = callsOf(hold)
-    const batch = batchFor(hold)
+    const { batch, calls } = next ?? { batch: batchFor(hold), calls: callsOf(hold) }
     recordOutcomes(hold, batch, calls)
     const went = await proceed(hold, batch, calls)
+    if (went instanceof Fault) return went
+    hold.answer = undefined
     if (went !== 'wait') return went
     if (mustStop(hold)) return 'on'
     await somethingHappens(hold, changed)
@@ -28,31 +41,28 @@ export async function work(hold: Hold): Promise<'on' | 'over'> {
 }
 
 /**
- * The one door of a round: advances its calls, commits, and begins what may begin. When nothing is left
- * under way, the round ends in the same append: the model goes on, or the run waits for people.
+ * Advances the calls, commits, and begins what may begin. When nothing is left under way, the round ends in the same
+ * append: the model goes on, or the run waits for people.
  */
-export async function proceed(hold: Hold, batch: Batch, calls: readonly CallView[]): Promise<'on' | 'over' | 'wait'> {
+async function proceed(hold: Hold, batch: Batch, calls: readonly CallView[]): Promise<Went | 'wait'> {
   const next = advance(hold, batch, calls)
   // A run that was asked to stop is stopped, and does not fail over what it leaves behind.
   if (next.unknowable !== undefined && hold.run.cancel === null) {
-    await commit(hold, batch)
+    const recorded = await commit(hold, batch)
+    if (recorded instanceof Fault) return recorded
     for (const call of next.probe) probe(hold, call)
     if (isUnderWay(hold)) return 'wait'
     const { action_summary } = next.unknowable
     const message = `It is unknown whether ${action_summary} happened; the question about it is in the inbox.`
     return failRun(hold, { error_code: 'OUTCOME_UNKNOWN', message })
   }
-  if (hold.run.cancel !== null && !isUnderWay(hold)) {
-    await commit(hold, batch)
-    return 'on'
-  }
+  if (hold.run.cancel !== null && !isUnderWay(hold)) return commitThen(hold, batch, 'on')
   if (!next.isBusy) {
     if (next.ask.length > 0 || next.isAsking) return park(hold, batch, calls, next.ask)
-    const went = finishTools(hold, batch, calls)
-    await commit(hold, batch)
-    return went
+    return commitThen(hold, batch, finishTools(hold, batch, calls))
   }
-  await commit(hold, batch)
+  const recorded = await commit(hold, batch)
+  if (recorded instanceof Fault) return recorded
   for (const call of next.begin) begin(hold, hold.state.calls.get(call.call_id) ?? call)
   for (const call of next.probe) probe(hold, call)
   return 'wait'
@@ -87,7 +97,9 @@ export function recordOutcomes(hold: Hold, batch: Batch, calls: readonly CallVie
         break
       case 'timeout': {
         const error = write.tookTooLong(call)
-        if (isSafeToDrop(call)) write.failed(batch, call, { error, error_kind: 'timeout', status: 'timeout' })
+        // What cannot be undone or repeated has an unknown outcome; of anything else it is a failure.
+        if (!call.irreversible || call.idempotent)
+          write.failed(batch, call, { error, error_kind: 'timeout', status: 'timeout' })
         else {
           add({ source: 'timeout', message: error })
           hold.inHand.delete(call.call_id)
@@ -108,11 +120,6 @@ export function recordOutcomes(hold: Hold, batch: Batch, calls: readonly CallVie
         else hold.unknown.add(call.call_id)
     }
   }
-}
-
-/** An execution timeout of what cannot be undone or repeated leaves its outcome unknown; of anything else it is a failure. */
-function isSafeToDrop({ irreversible, idempotent }: CallView): boolean {
-  return !irreversible || idempotent
 }
 
 /** The model goes on with the results, or the result of a call that ends the turn is that of the run. */
@@ -172,14 +179,16 @@ async function park(
   batch: Batch,
   calls: readonly CallView[],
   ask: readonly (() => void)[],
-): Promise<'over'> {
+): Promise<'over' | Refused> {
   for (const write of ask) write()
   const opened = batch.runes.flatMap((r) => (r.kind === 'interaction.opened' ? [r.interaction_id ?? ''] : []))
   const open = calls.flatMap(({ interaction_id: id }) => (id !== null && batch.stateOf(id) === 'open' ? [id] : []))
   batch.on(subject.run(hold.run), 'graph_runner').move('turn.needs_input', { interaction_ids: [...open, ...opened] })
   // An answer that is recorded first is used first: a run that waits for it would wait for ever.
   for (const interaction_id of open) batch.restOn(interaction_id)
-  for (const { kind, payload, interaction_id = '' } of await commit(hold, batch))
+  const recorded = await commit(hold, batch)
+  if (recorded instanceof Fault) return recorded
+  for (const { kind, payload, interaction_id = '' } of recorded)
     if (kind === 'interaction.opened' && payload.deadline !== null)
       hold.engine.deadline(interaction_id, hold.state.session_id, payload.deadline)
   return 'over'

@@ -3,8 +3,7 @@ import { boundedJson, type Json, jsonLimits } from '../../kernel/json.ts'
 import { piecesOf } from '../../kernel/printable.ts'
 import { cleanStream, type Redactor } from '../../runelog/redactor.ts'
 import { longText, othersTurn } from '../../runelog/slices.ts'
-import { type Clean, readThrown, sayValue } from '../thrown.ts'
-import type { Probed } from './tool.ts'
+import { readThrown } from '../thrown.ts'
 
 /** Stores a text that is too long for the record and says under which reference. */
 export type KeepWhole = (text: string, media_type: 'application/json' | 'text/plain') => Promise<string>
@@ -62,12 +61,6 @@ const streams = ['stdout', 'stderr', 'message'] as const
 /** A stream that a tool reports on. */
 export type ProgressStream = (typeof streams)[number]
 
-interface Reports {
-  add(chunk: unknown, stream: unknown): void
-  /** Takes nothing more. Resolves when all is passed on, but for a possible beginning of a secret in cut reports. */
-  end(isCut?: boolean): Promise<void>
-}
-
 const most_characters = 1_000_000
 
 const limit_note = '\n[The limit of progress reports is reached; the rest is not recorded.]\n'
@@ -75,7 +68,7 @@ const limit_note = '\n[The limit of progress reports is reached; the rest is not
 const slice = 65_536
 
 /** Passes on the progress of a tool, without secrets and within its limit, with turns of the event loop for other work. */
-export function createReports(redactor: Redactor, passOn: (stream: ProgressStream, text: string) => void): Reports {
+export function createReports(redactor: Redactor, passOn: (stream: ProgressStream, text: string) => void) {
   const clean = { stdout: cleanStream(redactor), stderr: cleanStream(redactor), message: cleanStream(redactor) }
   const waiting: { readonly stream: ProgressStream; readonly text: string }[] = []
   let left = most_characters
@@ -112,14 +105,15 @@ export function createReports(redactor: Redactor, passOn: (stream: ProgressStrea
   }
 
   return {
-    add(chunk, stream) {
+    add(chunk: unknown, stream: unknown) {
       const text = textOf(chunk)
       if (!isStream(stream)) throw new TypeError(streamProblem(stream))
       if (isOver) return
       for (const piece of take(text)) waiting.push({ stream, text: piece })
       if (!isPassing) passing = passAll()
     },
-    end(isCut = false) {
+    /** Takes nothing more. Resolves when all is passed on, but for a possible beginning of a secret in cut reports. */
+    end(isCut = false): Promise<void> {
       isOver = true
       ending ??= passRest(isCut)
       return ending
@@ -139,27 +133,4 @@ const isStream = (stream: unknown): stream is ProgressStream => streams.some((ea
 function streamProblem(stream: unknown): string {
   const shown = typeof stream === 'string' ? JSON.stringify(stream.slice(0, 40)) : `a value of type ${typeof stream}`
   return `progress() got ${shown} as its second argument. Use "stdout", "stderr" or "message", or leave it out.`
-}
-
-const outcomes = ['happened', 'did_not', 'cannot_tell'] as const satisfies readonly Probed['outcome'][]
-
-/** A probe's answer that cannot be used. */
-export interface Unusable {
-  readonly outcome: 'unusable'
-  readonly problem: string
-}
-
-/** The answer of a probe. One of another form is never taken for `did_not`, which would permit the action again. */
-export function readProbed(answer: unknown, clean: Clean): Probed | Unusable {
-  const { outcome: given, result } = Object(answer)
-  const outcome = typeof answer === 'object' ? outcomes.find((known) => known === given) : undefined
-  if (outcome === 'happened') return { outcome, result }
-  if (outcome !== undefined) return { outcome }
-  const kind = sayValue(answer, clean)
-  const shown = kind === 'an object' ? `an object whose outcome is ${sayValue(given, clean)}` : kind
-  const allowed = outcomes.map((known) => `"${known}"`).join(', ')
-  return {
-    outcome: 'unusable',
-    problem: `The probe returned ${shown}. It must return an object whose outcome is one of ${allowed}.`,
-  }
 }

@@ -5,12 +5,12 @@ import { subjects } from '../../runelog/models.ts'
 import { inSlices } from '../../runelog/slices.ts'
 import { budget } from '../../runes/kinds.ts'
 import { refuseUnknownAgent } from '../../runtime/commands/submit.ts'
-import { asOptions } from '../../runtime/options.ts'
+import { asOptions, withoutUndefined } from '../../runtime/options.ts'
 import { count, id, pageOf } from '../../wire/common.ts'
 import { type MemoryFact, memoryFactShape } from '../../wire/contract.ts'
 import { agentShape } from '../../wire/run.ts'
 import type { Backend } from '../backend.ts'
-import { defineOperation, reason, withoutUndefined } from '../operation.ts'
+import { defineOperation, reason } from '../operation.ts'
 
 /** Lists the declared agents. */
 export const listAgents = defineOperation({

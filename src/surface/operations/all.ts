@@ -7,7 +7,7 @@ import * as machines from './machines.ts'
 import * as plans from './plans.ts'
 import * as runes from './runes.ts'
 import * as runs from './runs.ts'
-import * as acts from './session-commands.ts'
+import * as acts from './sessions.ts'
 import * as sessions from './sessions.ts'
 
 /** Everything that can be asked from outside and is answered at once. The server, the documents and the tests walk this list. */

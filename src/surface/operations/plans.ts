@@ -7,7 +7,7 @@ import { type RunTape, runTape } from '../../coordinator/schemas/record.ts'
 import { faults } from '../../faults/catalogue.ts'
 import { hashedId } from '../../kernel/digest.ts'
 import { jsonObject, jsonValue } from '../../runes/kinds.ts'
-import { asOptions } from '../../runtime/options.ts'
+import { asOptions, withoutUndefined } from '../../runtime/options.ts'
 import { id, pageOf, pageQuery } from '../../wire/common.ts'
 import {
   type PlanCard,
@@ -21,7 +21,7 @@ import {
   planState,
 } from '../../wire/plan.ts'
 import type { Backend, SurfacePlans } from '../backend.ts'
-import { cursorAt, defineOperation, readCursor, repliedBy, requestKey, withoutUndefined } from '../operation.ts'
+import { cursorAt, defineOperation, readCursor, repliedBy, requestKey } from '../operation.ts'
 
 /** Lists plans. */
 export const listPlans = defineOperation({

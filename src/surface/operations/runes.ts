@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
-import { readGuardsAgain } from '../../observation/readings.ts'
+import { readGuardsAgain } from '../../observation/guard-facts.ts'
 import { movesIn, type SubjectAt, type SubjectMove, subjectCard } from '../../observation/subject-moves.ts'
 import { isShown } from '../../observation/visible.ts'
 import { firstBad } from '../../runelog/damage.ts'
@@ -9,11 +9,12 @@ import { signCheckpoint } from '../../runes/checkpoint.ts'
 import { kinds } from '../../runes/kinds.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { createVerifier } from '../../runes/verify.ts'
+import { withoutUndefined } from '../../runtime/options.ts'
 import { count, flag } from '../../wire/common.ts'
 import { subjectShape } from '../../wire/machine.ts'
 import { auditShape, runesShape, signedShape } from '../../wire/rune.ts'
 import type { Backend } from '../backend.ts'
-import { defineOperation, withoutUndefined } from '../operation.ts'
+import { defineOperation } from '../operation.ts'
 import { isHidden } from '../session-views.ts'
 
 /** How many runes one page reads at most: a filter that matches nothing must not read a whole log. */
@@ -57,7 +58,7 @@ export const listRunes = defineOperation({
       for (const rune of runes) {
         seen += 1
         last = rune.event_id
-        if (isShown(rune) && !isHidden(rune, hidden) && isWanted(rune, wanted)) {
+        if (isShown(rune) && !isHidden(rune, hidden) && (wanted?.some((name) => fits(rune.kind, name)) ?? true)) {
           items.push(rune)
           bytes += sizeOf(rune)
         }
@@ -77,10 +78,6 @@ function sizeOf({ payload }: Rune): number {
   let bytes = 500
   for (const value of Object.values(payload)) bytes += typeof value === 'string' ? value.length : 50
   return bytes
-}
-
-function isWanted({ kind }: Rune, wanted: readonly string[] | undefined): boolean {
-  return wanted === undefined || wanted.some((name) => fits(kind, name))
 }
 
 const fits = (kind: string, name: string) => kind === name || (name.endsWith('.') && kind.startsWith(name))

@@ -244,9 +244,7 @@ const stopping = {
   },
 } as const
 
-interface AboutRun {
-  readonly params: { readonly run_id: string }
-}
+type AboutRun = { readonly params: { readonly run_id: string } }
 
 /** Gives a run new input. */
 export const steerRun = defineOperation({

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Json } from '../../../src/kernel/json.ts'
-import { checkReply, type ReplyKind } from '../../../src/runtime/commands/reply.ts'
+import { checkReply } from '../../../src/runtime/commands/reply.ts'
+import type { ReplyKind } from '../../../src/wire/interaction.ts'
 
 const form = {
   title: 'How many?',

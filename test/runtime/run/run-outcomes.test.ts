@@ -6,7 +6,7 @@ import { agent } from '../../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
 import { submitRun } from '../../../src/surface/operations/runs.ts'
-import { sendMessage } from '../../../src/surface/operations/session-commands.ts'
+import { sendMessage } from '../../../src/surface/operations/sessions.ts'
 import { createBackendWorld } from '../../support/backend.ts'
 import { createWorld } from '../../support/world.ts'
 

@@ -4,8 +4,7 @@ import { agent } from '../../../src/runtime/define-agent.ts'
 import { breakOff, call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
 import { getRun, runResult } from '../../../src/surface/operations/runs.ts'
-import { resumeSession, sendMessage } from '../../../src/surface/operations/session-commands.ts'
-import { getSession } from '../../../src/surface/operations/sessions.ts'
+import { getSession, resumeSession, sendMessage } from '../../../src/surface/operations/sessions.ts'
 import { createBackendWorld } from '../../support/backend.ts'
 
 const look = tool({ name: 'shop.look', input: z.object({ n: z.int() }), readOnly: true, run: ({ n }) => n })

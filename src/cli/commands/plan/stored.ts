@@ -3,8 +3,8 @@ import { withJournal } from '../../../coordinator/outputs/freeze.ts'
 import { choicesIn } from '../../../coordinator/questions/answers.ts'
 import { isTerminal } from '../../../kernel/machine.ts'
 import { type CoordinationState, coordinationMachine } from '../../../machines/coordination.ts'
+import { withoutUndefined } from '../../../runtime/options.ts'
 import type { Client } from '../../../surface/client.ts'
-import { withoutUndefined } from '../../../surface/operation.ts'
 import { getOutput } from '../../../surface/operations/executions.ts'
 import {
   answerPlan,
