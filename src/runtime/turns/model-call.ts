@@ -21,11 +21,18 @@ export function buildRequest(model: string, { instructions, messages, ...rest }:
   }
 }
 
+/** How many messages of a dialogue have no state of another provider. A dialogue grows at its end; answers stay as they are. */
+const lookedAt = new WeakMap<readonly Message[], { readonly model: string; readonly count: number }>()
+
 /** The state of one provider is not shown to another: it may hold reasoning that the provider keeps secret. */
 function forModel(messages: readonly Message[], model: string): readonly Message[] {
   const isForeign = (message: Message) =>
     message.role === 'assistant' && message.provider_state !== undefined && message.provider_model !== model
-  if (!messages.some(isForeign)) return messages
+  const before = lookedAt.get(messages)
+  if (!messages.slice(before?.model === model ? before.count : 0).some(isForeign)) {
+    lookedAt.set(messages, { model, count: messages.length })
+    return messages
+  }
   return messages.map((message) => {
     if (message.role !== 'assistant' || !isForeign(message)) return message
     const { provider_state: _state, provider_model: _model, ...rest } = message
