@@ -46,7 +46,8 @@ const reading = {
     ORDER BY event_id DESC LIMIT ?`,
   allRunes: `SELECT ${columns} FROM rune WHERE position > ? ORDER BY position LIMIT ?`,
   openedContracts: `SELECT session, event_id, header FROM rune
-    WHERE instr(header, '"kind":"contract.opened"') > 0 AND payload ->> '$.idempotency_key' = ?`,
+    WHERE instr(header, '"kind":"contract.opened"') > 0 AND payload ->> '$.irreversible'
+    AND payload ->> '$.idempotency_key' = ?`,
   contract: `SELECT ${columns} FROM rune WHERE session = ? AND event_id >= ? AND instr(header, ?) > 0 ORDER BY event_id`,
   row: 'SELECT tag, sort, value FROM model_row WHERE model = ? AND key = ?',
   // Goes from tag to tag in the index; a DISTINCT would go through every row.
