@@ -26,19 +26,25 @@ export function guardListeners(signal: AbortSignal, { warn, redactor }: Warning,
     const error = readThrown(thrown, redactor.redact).message
     warn('a listener of an abort signal failed', { ...subject, error })
   }
-  guards.set(signal, { onError, known: new WeakMap(), handler: null })
+  const known = new WeakMap<object, (event: Event) => void>()
+  guards.set(signal, (listener) => {
+    if (listener === null || (typeof listener !== 'function' && typeof listener !== 'object')) return listener
+    const call =
+      known.get(listener) ??
+      guarded(
+        (event: Event) => (typeof listener === 'function' ? listener.call(signal, event) : listener.handleEvent(event)),
+        onError,
+      )
+    known.set(listener, call)
+    return call
+  })
   return Object.setPrototypeOf(signal, members)
 }
 
-interface Guard {
-  readonly onError: (thrown: unknown) => void
-  readonly known: WeakMap<object, (event: Event) => void>
-  handler: Listener | null
-}
-
-/** A signal is not here while its `look` runs: a listener of the abort may read the signal in turn. */
+/** A signal has no `look` here while it runs: a listener of the abort may read the signal in turn. */
 const looks = new WeakMap<AbortSignal, () => void>()
-const guards = new WeakMap<AbortSignal, Guard>()
+const guards = new WeakMap<AbortSignal, (listener: Listener) => Listener>()
+const handlers = new WeakMap<AbortSignal, Listener | null>()
 
 const getterOf = (name: 'aborted' | 'reason') =>
   Object.getOwnPropertyDescriptor(AbortSignal.prototype, name)?.get as (this: AbortSignal) => unknown
@@ -57,19 +63,7 @@ function lookOnce(signal: AbortSignal): void {
   }
 }
 
-function harmless(signal: AbortSignal, listener: Listener): Listener {
-  const guard = guards.get(signal)
-  if (guard === undefined || listener === null || (typeof listener !== 'function' && typeof listener !== 'object'))
-    return listener
-  const call =
-    guard.known.get(listener) ??
-    guarded(
-      (event: Event) => (typeof listener === 'function' ? listener.call(signal, event) : listener.handleEvent(event)),
-      guard.onError,
-    )
-  guard.known.set(listener, call)
-  return call
-}
+const harmless = (signal: AbortSignal, listener: Listener) => guards.get(signal)?.(listener) ?? listener
 
 /** Node itself listens with options that have symbols, which bind the listener to the life of another object. */
 const isOfNode = (options: unknown) =>
@@ -95,11 +89,10 @@ const members: object & ThisType<AbortSignal> = {
     for (const one of new Set([listener, harmless(this, listener)])) remove.call(this, type, one, options)
   },
   get onabort() {
-    return guards.get(this)?.handler ?? null
+    return handlers.get(this) ?? null
   },
   set onabort(given: Listener | null) {
-    const guard = guards.get(this)
-    if (guard !== undefined) guard.handler = given
+    handlers.set(this, given)
     setHandler?.call(this, typeof given === 'function' ? harmless(this, given) : given)
   },
 }

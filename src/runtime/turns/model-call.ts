@@ -21,23 +21,22 @@ export function buildRequest(model: string, { instructions, messages, ...rest }:
   }
 }
 
-/** How many messages of a dialogue have no state of another provider. A dialogue grows at its end; answers stay as they are. */
-const lookedAt = new WeakMap<readonly Message[], { readonly model: string; readonly count: number }>()
+/** Up to where a dialogue has no state of another provider. It grows at its end, and its answers stay as they are. */
+const searched = new WeakMap<readonly Message[], { readonly model: string; readonly end: number }>()
 
 /** The state of one provider is not shown to another: it may hold reasoning that the provider keeps secret. */
 function forModel(messages: readonly Message[], model: string): readonly Message[] {
+  const before = searched.get(messages)
   const isForeign = (message: Message) =>
     message.role === 'assistant' && message.provider_state !== undefined && message.provider_model !== model
-  const before = lookedAt.get(messages)
-  if (!messages.slice(before?.model === model ? before.count : 0).some(isForeign)) {
-    lookedAt.set(messages, { model, count: messages.length })
-    return messages
-  }
-  return messages.map((message) => {
-    if (message.role !== 'assistant' || !isForeign(message)) return message
-    const { provider_state: _state, provider_model: _model, ...rest } = message
-    return rest
-  })
+  if (messages.slice(before?.model === model ? before.end : 0).some(isForeign))
+    return messages.map((message) => {
+      if (message.role !== 'assistant' || !isForeign(message)) return message
+      const { provider_state: _state, provider_model: _model, ...rest } = message
+      return rest
+    })
+  searched.set(messages, { model, end: messages.length })
+  return messages
 }
 
 type Call = { readonly name: string; readonly arguments: Json }
