@@ -97,17 +97,11 @@ export function startFold(models: readonly ReadModel[], look: Look): Folding {
   }
 }
 
-interface ModelFold {
-  readonly model: ReadModel
-  readonly current: (key: string) => Row | undefined
-  overlay: Map<string, Row | undefined> | undefined
-}
-
-function foldOf(model: ReadModel, look: Look): ModelFold {
-  const folding: ModelFold = {
+function foldOf(model: ReadModel, look: Look) {
+  const folding = {
     model,
-    overlay: undefined,
-    current(key) {
+    overlay: undefined as Map<string, Row | undefined> | undefined,
+    current(key: string): Row | undefined {
       const row = folding.overlay?.get(key)
       return row !== undefined || folding.overlay?.has(key) ? row : look(model, key)
     },

@@ -11,36 +11,9 @@ import { readThrown } from './thrown.ts'
  * It is a real `AbortSignal`: `fetch`, `AbortSignal.any` and event listeners accept it. Listeners are called
  * once `look` has aborted the controller, or when the timer has fired.
  */
-export function liveSignal(controller: AbortController, look: () => void): AbortSignal {
-  const { signal } = controller
-  const own = (name: 'aborted' | 'reason') =>
-    Object.getOwnPropertyDescriptor(AbortSignal.prototype, name)?.get as (this: AbortSignal) => unknown
-  const [aborted, reason] = [own('aborted'), own('reason')]
-  let isLooking = false
-  const lookOnce = () => {
-    // A listener of the abort may read the signal in turn.
-    if (isLooking || aborted.call(signal) === true) return
-    isLooking = true
-    try {
-      look()
-    } finally {
-      isLooking = false
-    }
-  }
-  const looking = (read: () => unknown) => {
-    lookOnce()
-    return read.call(signal)
-  }
-  return Object.defineProperties(signal, {
-    aborted: { get: () => looking(aborted) },
-    reason: { get: () => looking(reason) },
-    throwIfAborted: {
-      value: () => {
-        lookOnce()
-        if (aborted.call(signal) === true) throw reason.call(signal)
-      },
-    },
-  })
+export function liveSignal({ signal }: AbortController, look: () => void): AbortSignal {
+  looks.set(signal, look)
+  return Object.setPrototypeOf(signal, members)
 }
 
 type Add = AbortSignal['addEventListener']
@@ -54,11 +27,8 @@ export function guardListeners(signal: AbortSignal, { warn, redactor }: Warning,
     const error = readThrown(thrown, redactor.redact).message
     warn('a listener of an abort signal failed', { ...subject, error })
   }
-  const { addEventListener: add, removeEventListener: remove } = AbortSignal.prototype
-  const onabort = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'onabort')
   const known = new WeakMap<object, (event: Event) => void>()
-
-  function harmless(listener: Listener): Listener {
+  guards.set(signal, (listener) => {
     if (listener === null || (typeof listener !== 'function' && typeof listener !== 'object')) return listener
     const call =
       known.get(listener) ??
@@ -68,29 +38,63 @@ export function guardListeners(signal: AbortSignal, { warn, redactor }: Warning,
       )
     known.set(listener, call)
     return call
-  }
-
-  /** Node itself listens with options that have symbols, which bind the listener to the life of another object. */
-  const isOfNode = (options: unknown) =>
-    typeof options === 'object' && options !== null && Object.getOwnPropertySymbols(options).length > 0
-
-  let handler: Listener | null = null
-  return Object.defineProperties(signal, {
-    addEventListener: {
-      value: (type: string, listener: Listener, options?: Parameters<Add>[2]) =>
-        add.call(signal, type, isOfNode(options) ? listener : harmless(listener), options),
-    },
-    removeEventListener: {
-      value: (type: string, listener: Listener, options?: Parameters<Add>[2]) => {
-        for (const one of new Set([listener, harmless(listener)])) remove.call(signal, type, one, options)
-      },
-    },
-    onabort: {
-      get: () => handler,
-      set(given: Listener | null) {
-        handler = given
-        onabort?.set?.call(signal, typeof given === 'function' ? harmless(given) : given)
-      },
-    },
   })
+  return Object.setPrototypeOf(signal, members)
 }
+
+/** A signal has no `look` here while it runs: a listener of the abort may read the signal in turn. */
+const looks = new WeakMap<AbortSignal, () => void>()
+const guards = new WeakMap<AbortSignal, (listener: Listener) => Listener>()
+const handlers = new WeakMap<AbortSignal, Listener | null>()
+
+const getterOf = (name: 'aborted' | 'reason') =>
+  Object.getOwnPropertyDescriptor(AbortSignal.prototype, name)?.get as (this: AbortSignal) => unknown
+const [aborted, reason] = [getterOf('aborted'), getterOf('reason')]
+const setHandler = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'onabort')?.set
+const { addEventListener: add, removeEventListener: remove } = AbortSignal.prototype
+
+function lookOnce(signal: AbortSignal): void {
+  const look = looks.get(signal)
+  if (look === undefined || aborted.call(signal) === true) return
+  looks.delete(signal)
+  try {
+    look()
+  } finally {
+    looks.set(signal, look)
+  }
+}
+
+const harmless = (signal: AbortSignal, listener: Listener) => guards.get(signal)?.(listener) ?? listener
+
+/** Node itself listens with options that have symbols, which bind the listener to the life of another object. */
+const isOfNode = (options: unknown) =>
+  typeof options === 'object' && options !== null && Object.getOwnPropertySymbols(options).length > 0
+
+/** The prototype of all these signals. Members of their own would cost each signal a shape of its own. */
+const members: object & ThisType<AbortSignal> = {
+  get aborted() {
+    lookOnce(this)
+    return aborted.call(this)
+  },
+  get reason() {
+    lookOnce(this)
+    return reason.call(this)
+  },
+  throwIfAborted() {
+    if (this.aborted) throw this.reason
+  },
+  addEventListener(type: string, listener: Listener, options?: Parameters<Add>[2]) {
+    add.call(this, type, isOfNode(options) ? listener : harmless(this, listener), options)
+  },
+  removeEventListener(type: string, listener: Listener, options?: Parameters<Add>[2]) {
+    for (const one of new Set([listener, harmless(this, listener)])) remove.call(this, type, one, options)
+  },
+  get onabort() {
+    return handlers.get(this) ?? null
+  },
+  set onabort(given: Listener | null) {
+    handlers.set(this, given)
+    setHandler?.call(this, typeof given === 'function' ? harmless(this, given) : given)
+  },
+}
+Object.setPrototypeOf(members, AbortSignal.prototype)

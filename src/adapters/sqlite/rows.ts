@@ -36,8 +36,7 @@ export function createRows(stored: Look) {
     const { known, behind } = modelOf(wanted.name)
     const row = known.get(key)
     if (row !== undefined || known.has(key)) return row
-    const change = behind.get(key)
-    const found = change === undefined ? stored(wanted, key) : change.row
+    const found = behind.has(key) ? behind.get(key)?.row : stored(wanted, key)
     known.set(key, found)
     return found
   }

@@ -71,7 +71,7 @@ CREATE TABLE rune (
 ) STRICT;
 
 CREATE INDEX rune_by_key ON rune (payload ->> '$.idempotency_key')
-WHERE instr(header, '"kind":"contract.opened"') > 0;
+WHERE instr(header, '"kind":"contract.opened"') > 0 AND payload ->> '$.irreversible';
 
 CREATE TABLE segment (
   session        INTEGER PRIMARY KEY REFERENCES session (id),

@@ -46,7 +46,8 @@ const reading = {
     ORDER BY event_id DESC LIMIT ?`,
   allRunes: `SELECT ${columns} FROM rune WHERE position > ? ORDER BY position LIMIT ?`,
   openedContracts: `SELECT session, event_id, header FROM rune
-    WHERE instr(header, '"kind":"contract.opened"') > 0 AND payload ->> '$.idempotency_key' = ?`,
+    WHERE instr(header, '"kind":"contract.opened"') > 0 AND payload ->> '$.irreversible'
+    AND payload ->> '$.idempotency_key' = ?`,
   contract: `SELECT ${columns} FROM rune WHERE session = ? AND event_id >= ? AND instr(header, ?) > 0 ORDER BY event_id`,
   row: 'SELECT tag, sort, value FROM model_row WHERE model = ? AND key = ?',
   // Goes from tag to tag in the index; a DISTINCT would go through every row.
@@ -71,28 +72,24 @@ export function prepareStatements(db: DatabaseSync): Statements {
   return Object.fromEntries(entries) as Statements
 }
 
-/** A statement whose rows are arrays. A whole number that JavaScript cannot hold was never written here: it is damage. */
+/** A statement whose rows are arrays, to be read by `one` and `every`. */
 export function prepare(db: DatabaseSync, sql: string): StatementSync {
   const statement = db.prepare(sql)
   statement.setReturnArrays(true)
-  const all = statement.all.bind(statement) as (...values: Value[]) => ReturnType<StatementSync['all']>
-  const get = statement.get.bind(statement) as (...values: Value[]) => ReturnType<StatementSync['get']>
-  return Object.assign(statement, {
-    all: (...values: Value[]) => readable(() => all(...values)),
-    get: (...values: Value[]) => readable(() => get(...values)),
-  })
+  return statement
 }
 
 /** The first row. The types of node:sqlite do not know `setReturnArrays`, so the columns are named here. */
 export function one<T extends readonly unknown[]>(statement: StatementSync, ...values: Value[]): T | undefined {
-  return statement.get(...values) as unknown as T | undefined
+  return readable(() => statement.get(...values)) as unknown as T | undefined
 }
 
 /** All rows. The types do not know `setReturnArrays` here either. */
 export function every<T extends readonly unknown[]>(statement: StatementSync, ...values: Value[]): readonly T[] {
-  return statement.all(...values) as unknown as readonly T[]
+  return readable(() => statement.all(...values)) as unknown as readonly T[]
 }
 
+/** A whole number that JavaScript cannot hold was never written here: it is damage. */
 function readable<T>(read: () => T): T {
   try {
     return read()

@@ -21,16 +21,22 @@ export function buildRequest(model: string, { instructions, messages, ...rest }:
   }
 }
 
+/** Up to where a dialogue has no state of another provider. It grows at its end, and its answers stay as they are. */
+const searched = new WeakMap<readonly Message[], { readonly model: string; readonly end: number }>()
+
 /** The state of one provider is not shown to another: it may hold reasoning that the provider keeps secret. */
 function forModel(messages: readonly Message[], model: string): readonly Message[] {
+  const before = searched.get(messages)
   const isForeign = (message: Message) =>
     message.role === 'assistant' && message.provider_state !== undefined && message.provider_model !== model
-  if (!messages.some(isForeign)) return messages
-  return messages.map((message) => {
-    if (message.role !== 'assistant' || !isForeign(message)) return message
-    const { provider_state: _state, provider_model: _model, ...rest } = message
-    return rest
-  })
+  if (messages.slice(before?.model === model ? before.end : 0).some(isForeign))
+    return messages.map((message) => {
+      if (message.role !== 'assistant' || !isForeign(message)) return message
+      const { provider_state: _state, provider_model: _model, ...rest } = message
+      return rest
+    })
+  searched.set(messages, { model, end: messages.length })
+  return messages
 }
 
 type Call = { readonly name: string; readonly arguments: Json }

@@ -120,3 +120,15 @@ test('turn rules: a request hands the dialogue on as it is, and tells an agent w
     'Be kind.',
   )
 })
+
+test('turn rules: state of another model that is added later, or before the model changed, is not handed on', () => {
+  const messages: Message[] = [{ role: 'user', content: 'go' }]
+  const sent = (model: string) => buildRequest(model, { instructions: '', messages, tools: [], memories: [] }).messages
+  expect(sent('a')).toBe(messages)
+  messages.push({ role: 'assistant', text: '', calls: [], provider_state: 'secret', provider_model: 'a' })
+  expect(sent('a')).toBe(messages)
+  expect(JSON.stringify(sent('b'))).not.toContain('secret')
+  messages.push({ role: 'assistant', text: '', calls: [], provider_state: 'hidden', provider_model: 'b' })
+  expect(JSON.stringify(sent('a'))).toContain('secret')
+  expect(JSON.stringify(sent('a'))).not.toContain('hidden')
+})
