@@ -8,6 +8,7 @@ import { closedObject, fieldProblems, problemSentence } from '../runtime/shape-p
 import type { Policy } from '../runtime/tools/policy.ts'
 import { usualLimits } from '../server/limits.ts'
 import { scopes } from '../surface/operation.ts'
+import { shortestLeaseMs } from './defaults.ts'
 
 const duration = z.int().positive()
 const isFunction = (value: unknown) => typeof value === 'function'
@@ -63,7 +64,7 @@ const configShape = closedObject({
   secrets: z.record(z.string(), z.string().min(shortest_secret, tooShort)).optional(),
   settings: closedObject({
     worker: z.string().min(1),
-    leaseMs: z.int().min(100),
+    leaseMs: z.int().min(shortestLeaseMs),
     replyTimeoutMs: duration,
     cancelGraceMs: z.int().nonnegative(),
     lateWorkerMs: duration.nullable(),

@@ -4,6 +4,9 @@ import { type Warn, warnOnStderr } from './warnings.ts'
 /** The store that commands use where neither they nor the environment nor a config name one. */
 export const defaultStore = 'sqlite:./statewright.db'
 
+/** A shorter lease would end between two renewals on a busy machine. */
+export const shortestLeaseMs = 100
+
 /** How a worker works unless its config says otherwise. */
 export const defaultSettings: Settings = {
   worker: 'worker',

@@ -1,6 +1,7 @@
 /** A PostgreSQL store that you open yourself. It needs the packages `pg` and `graphile-worker`. */
 import './node-version.ts'
 import { z } from 'zod'
+import { shortestLeaseMs } from '../app/defaults.ts'
 import { closeStore, openStore, type Store } from '../app/open-store.ts'
 import { faults } from '../faults/catalogue.ts'
 import { closedObject, fieldProblems, problemSentence } from '../runtime/shape-problems.ts'
@@ -18,7 +19,7 @@ export interface PostgresOptions {
 
 const postgresOptions = closedObject({
   secrets: z.record(z.string(), z.string()).optional(),
-  leaseMs: z.int().min(1).optional(),
+  leaseMs: z.int().min(shortestLeaseMs).optional(),
   warn: z.custom((given) => typeof given === 'function', 'It is not a function.').optional(),
 })
 

@@ -11,8 +11,7 @@ export type Unsettled = Omit<UnsettledItem, 'title'>
 export function unsettledIn({ session_id, calls }: SessionState, run_ids: ReadonlySet<string>): readonly Unsettled[] {
   return [...calls.values()].flatMap((call) => {
     const { run_id, call_id, execution_id, action_summary, irreversible, started_at: since } = call
-    const mayRepeat = call.read_only || call.idempotent
-    if (!run_ids.has(run_id) || call.contract !== 'running' || execution_id === null || mayRepeat) return []
+    if (!run_ids.has(run_id) || call.contract !== 'running' || execution_id === null || call.idempotent) return []
     const says = `The process that called ${call.name} is gone, and whether it happened is unknown. Start a worker or a server, or watch ${run_id} with --work: it asks the probe of the tool, or a person.`
     return [{ session_id, run_id, call_id, execution_id, action_summary, irreversible, since, says }]
   })

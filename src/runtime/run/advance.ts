@@ -242,7 +242,7 @@ export function whyNotRepeat(hold: Hold, call: CallView): string | undefined {
   const problem = outdated(hold, call)
   if (problem !== undefined) return problem
   const tool = hold.definition.registry.find(call.name)
-  if (!tool?.readOnly && !tool?.idempotent) return `${call.name} may not be repeated, as it is defined now.`
+  if (!tool?.idempotent) return `${call.name} may not be repeated, as it is defined now.`
   const judged = judgeCall(hold, call)
   const approval = [...hold.state.interactions.values()].findLast(
     ({ call_id, opened }) => call_id === call.call_id && opened.interaction_kind === 'approval',

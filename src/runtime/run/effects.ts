@@ -54,7 +54,7 @@ function watched(hold: Hold, call: CallView, tool: Tool) {
   const execution_id = call.execution_id ?? ''
   const { irreversible } = tool
   // A reversible tool that may be repeated may also run twice at the same time, so it is not tracked.
-  const isCounted = irreversible || !(tool.readOnly || tool.idempotent)
+  const isCounted = irreversible || !tool.idempotent
   const crashing = createCrashing(hold, call)
   let running: Promise<Json> | undefined
   const end = (how: 'returned' | 'threw', isLate = false) => {

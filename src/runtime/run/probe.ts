@@ -12,16 +12,15 @@ import { begin, inHand } from './effects.ts'
 import type { Hold, Outcome } from './hold.ts'
 
 /**
- * A call that a dead worker began. What only reads or may be repeated is done again; what can be asked about is asked
- * about; everything else is unknown. The flags are those of the definition that the call was made under. A tool that was
- * redefined since is neither repeated nor asked.
+ * Goes on with a call that a dead worker began. An idempotent call, such as one that only reads, is repeated. A call whose
+ * tool has a probe is probed. The outcome of every other call is unknown. The flags are those of the definition that the
+ * call was made under. A tool that was redefined since is neither repeated nor asked.
  */
-export function probe(hold: Hold, call: CallView) {
+export function continueLost(hold: Hold, call: CallView) {
   const abort = new AbortController()
-  const mayRepeat = call.read_only || call.idempotent
-  const problem = mayRepeat ? whyNotRepeat(hold, call) : outdated(hold, call)
-  if (mayRepeat && problem === undefined) return begin(hold, call)
-  if (mayRepeat && !call.irreversible)
+  const problem = call.idempotent ? whyNotRepeat(hold, call) : outdated(hold, call)
+  if (call.idempotent && problem === undefined) return begin(hold, call)
+  if (call.idempotent && !call.irreversible)
     return inHand(hold, call, abort, async () => ({
       status: 'error',
       error: `The worker was lost. ${problem} It was not repeated; call it again.`,

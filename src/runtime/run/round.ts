@@ -12,7 +12,7 @@ import * as write from './calls.ts'
 import { begin } from './effects.ts'
 import { failRun, notBegun } from './end.ts'
 import { batchFor, callsOf, commit, commitThen, type Hold, heldTurn, isUnderWay, turnOf, type Went } from './hold.ts'
-import { probe } from './probe.ts'
+import { continueLost } from './probe.ts'
 
 /** The calls of an answer, and the batch that records them. */
 export interface Received {
@@ -50,7 +50,7 @@ async function proceed(hold: Hold, batch: Batch, calls: readonly CallView[]): Pr
   if (next.unknowable !== undefined && hold.run.cancel === null) {
     const recorded = await commit(hold, batch)
     if (recorded instanceof Fault) return recorded
-    for (const call of next.probe) probe(hold, call)
+    for (const call of next.probe) continueLost(hold, call)
     if (isUnderWay(hold)) return 'wait'
     const { action_summary } = next.unknowable
     const message = `It is unknown whether ${action_summary} happened; the question about it is in the inbox.`
@@ -64,7 +64,7 @@ async function proceed(hold: Hold, batch: Batch, calls: readonly CallView[]): Pr
   const recorded = await commit(hold, batch)
   if (recorded instanceof Fault) return recorded
   for (const call of next.begin) begin(hold, hold.state.calls.get(call.call_id) ?? call)
-  for (const call of next.probe) probe(hold, call)
+  for (const call of next.probe) continueLost(hold, call)
   return 'wait'
 }
 

@@ -151,7 +151,7 @@ function isOfCancel(tool: Tool, thrown: unknown, { reason }: AbortSignal): boole
 
 /** Whether the outcome is unknown after this error. A tool that may be repeated has failed: the model may call again. */
 function leavesUnknown(tool: Tool, thrown: unknown): boolean {
-  if (tool.readOnly || tool.idempotent) return false
+  if (tool.idempotent) return false
   if (isMarked(thrown, 'outcomeUnknown')) return true
   return tool.irreversible && tool.onError === 'unknown' && !isMarked(thrown, 'did_not_happen')
 }
