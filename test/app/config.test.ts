@@ -78,7 +78,7 @@ const mistakes: [string, object, RegExp][] = [
   ['a server name with a dot', { mcp: { 'a.b': server } }, /\/mcp\/a\.b: .*/],
 ]
 
-describe('a config with a mistake is refused before anything is opened', () => {
+describe('config: a mistake is refused before anything is opened', () => {
   test.each(mistakes)('%s', async (_, change, sentence) => {
     const folder = mkdtempSync(join(tmpdir(), 'statewright-config-'))
     try {

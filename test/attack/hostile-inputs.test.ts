@@ -209,7 +209,7 @@ test('a real server: F-88 hostile input from tools, models, MCP and HTTP is refu
   expect(served.out() + served.err()).not.toMatch(/\n\s+at .*\(/)
 }, 1_200_000)
 
-test('hostile inputs: readers of values, forms, replies, schemas, arguments and YAML never throw, and what they accept can be recorded', () => {
+test('hostile inputs: readers of values, forms, replies, schemas, arguments and YAML never throw, and accepted values can be recorded', () => {
   const texts = [...fixedTexts, ...randomTexts(isProof ? 3_000 : 60, seed)]
   const unexplained: string[] = []
   for (const { name, text } of texts) {

@@ -251,7 +251,7 @@ describe('export', () => {
   })
 })
 
-test('runelog commands: redact, archive and rebuild say what they did, and the store still verifies', async () => {
+test('runelog commands: redact, archive and rebuild report their effect, and the store still verifies', async () => {
   expect(await runCli(['redact', 'ses_1', '4', '--reason', 'a name', ...store()])).toMatchObject({ exit: 0, err: '' })
   expect(await runCli(['archive', 'ses_2', ...store()])).toMatchObject({ exit: 0, err: '' })
   expect(await runCli(['rebuild', ...store()])).toEqual({ exit: 0, err: '', out: '15 runes folded.' })

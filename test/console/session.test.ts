@@ -26,7 +26,7 @@ test('session: the state at any event, by scrubbing, is the state that the reduc
   )
 })
 
-test('session: a history that is longer than what is kept at once is the same', () => {
+test('session: a history that is longer than the kept window is the same', () => {
   const runes = Array.from({ length: 60 }, (_, i) => randomRun(dice(i)).runes as readonly Rune[]).flat()
   const long = runes.map((rune, i) => ({ ...rune, event_id: i + 1 }))
   expect(long.length).toBeGreaterThan(1_000)

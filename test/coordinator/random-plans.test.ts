@@ -156,7 +156,7 @@ function stateOf(cause: string): string {
     : 'BLOCKED'
 }
 
-test('random plans: red lines, risk and budgets computed from the frozen files agree with what was decided', () => {
+test('random plans: red lines, risk and budgets computed from the frozen files agree with the decision', () => {
   const runs = isProof ? 1000 : 200
   fc.assert(
     fc.property(randomPlan, ({ input: { input, known }, choices }) => compare(input, known, choices)),

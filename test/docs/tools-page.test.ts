@@ -22,7 +22,7 @@ test('tools page: there is an example for each kind of tool', () => {
   expect(examples).toHaveLength(3)
 })
 
-test('tools page: the page lists what can be declared, with its defaults', () => {
+test('tools page: the page lists all options with their defaults', () => {
   const { input, run, name, description, ...usual } = tool({ name: 'look', input: z.object({}), run: () => null })
   const [table = ''] = /^\| Field \|.*?\n\n/ms.exec(page) ?? []
   const rows = [...table.matchAll(/^\| `(\w+)` \| (.*?) \|/gm)].map(([, field = '', says = '']) => [field, says])

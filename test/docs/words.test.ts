@@ -35,7 +35,7 @@ function wordsIn(file: string): string[] {
   return read.split('\n').flatMap((line, i) => [...line.matchAll(avoided)].map(([word]) => `${file}:${i + 1} ${word}`))
 }
 
-test('words: comments, strings, titles and pages name the one who acts', () => {
+test('words: comments, strings, titles and pages name the subject that acts', () => {
   expect(files.length).toBeGreaterThan(1_000)
   expect(files.flatMap(wordsIn)).toEqual([])
 })

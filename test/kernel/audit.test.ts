@@ -38,13 +38,13 @@ function couldHappen(machine: Machine, moves: readonly Move[]): boolean {
   })
 }
 
-describe.each(machines.map((machine) => [machine.name, machine as Machine] as const))('%s', (_, machine) => {
+describe.each(machines.map((machine) => [machine.name, machine as Machine] as const))('audit: machine %s', (_, machine) => {
   const walk = fc
     .tuple(fc.array(fc.nat(1000), { minLength: 1, maxLength: 12 }), fc.boolean())
     .map(([choices, keepSilent]) => walkOf(machine, choices, keepSilent))
     .filter((moves) => moves.length > 0)
 
-  test('every legal walk audits clean', () => {
+  test('passes every legal walk', () => {
     fc.assert(
       fc.property(walk, (moves) => {
         expect(audit(machine, moves)).toEqual([])
@@ -53,7 +53,7 @@ describe.each(machines.map((machine) => [machine.name, machine as Machine] as co
     )
   })
 
-  test('a walk with one thing changed is found, or is itself legal', () => {
+  test('finds a walk with one thing changed, unless it is itself legal', () => {
     const state = fc.constantFrom(...stateNames(machine), 'no_such_state')
     const trigger = fc.constantFrom(...triggerNames(machine), 'no_such_trigger')
     const change = fc.oneof(

@@ -44,7 +44,7 @@ test('no is a value too: terminal, undeclared or guarded, with the triggers that
   })
 })
 
-test('transition: a caller gives facts and never what a guard says of them', () => {
+test('transition: a caller gives facts, never the reading of a guard', () => {
   const steered = { is_first: false, is_steered: true, messages: 0 }
   expect(transition(turnMachine, 'idle', 'start_turn', steered)).toMatchObject({
     to: 'streaming',
@@ -84,7 +84,7 @@ test('transition: a state that the machine does not have, from an old log perhap
   expect(transition(contractMachine, unknown, 'resume')).toMatchObject({ refusal: 'undeclared', legal: [] })
 })
 
-test('transition: a decision cannot be changed by the one who got it', () => {
+test('transition: a decision is frozen and cannot be changed by its caller', () => {
   const decision = transition(contractMachine, 'pending', 'start')
   expect(Object.isFrozen(decision)).toBe(true)
   const refusal = transition(contractMachine, 'pending', 'succeed')

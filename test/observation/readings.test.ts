@@ -95,7 +95,7 @@ test('audit: a payload of another shape than its kind is named, and nothing is t
     expect(verified(sessionId, log.with(submitted, { ...record, payload }))?.event_id).toBeGreaterThan(submitted)
 })
 
-test('audit: whatever was erased, no honest log is called damaged', async () => {
+test('audit: after any erasure, no honest log is called damaged', async () => {
   // GIVEN two runs, of which one asked and was left without an answer until its deadline
   const main = agent({ role: 'main', model: scriptedModel([form, say('Done.'), formWithDefault, say('As usual.')]) })
   const world = await createWorld({ agents: { main }, settings: { replyTimeoutMs: 60_000 } })

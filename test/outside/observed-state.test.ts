@@ -89,7 +89,7 @@ test.each(waits)(
   },
 )
 
-test('F-25 views: a contract that failed says what kind of failure it was', async () => {
+test('F-25 views: a failed contract has the kind of its failure', async () => {
   const { run_id, session_id } = await house.submit([call('work.brief', { until: house.gate() }), say('Late.')])
   await house.ends(run_id)
   const [contract] = (await house.timeline(session_id)).contracts
@@ -230,7 +230,7 @@ test('F-20 graph: a call and a step for a person are pending, then the graph is 
   expect((await house.ask('GET', '/api/sessions/ses_none/graph')).status).toBe(404)
 })
 
-test('F-31 log: a server logs what a tool threw with its stack, and with STATEWRIGHT_LOG=debug each step', async () => {
+test('F-31 log: a server logs an error of a tool with its stack, and with STATEWRIGHT_LOG=debug each step', async () => {
   const failing = async () => {
     const { run_id, session_id } = await house.submit([call('work', { broken: 'the till is closed' }), say('Done.')])
     await house.ends(run_id)

@@ -83,7 +83,7 @@ test('P-002 contracts: every action that begins in the world has exactly one, an
   expect(new Set(begun).size + never.length).toBe(ended.length)
 })
 
-test('P-003 contracts: neither the words of a model nor the text of a result change what happened', async () => {
+test('P-003 contracts: neither the words of a model nor the text of a result change the recorded outcome', async () => {
   const claims = { status: 'failed', error: 'It broke.', is_error: true }
   const { run_id, session_id } = await house.submit([
     { ...call('work', { result: claims }), text: 'The last call FAILED.' },
@@ -200,7 +200,7 @@ test('P-015 timelines: the contracts of another session are never in one', async
   expect([...idsOf(first)].filter((id) => idsOf(second).has(id))).toEqual([])
 })
 
-test('P-016 topology: HTTP and the command line give the same one, whatever has run', async () => {
+test('P-016 topology: HTTP and the command line give the same one, before and after runs', async () => {
   const before = await house.get('/api/execution/topology')
   const { run_id } = await house.submit([call('work', {}), say('Done.')])
   await house.ends(run_id)

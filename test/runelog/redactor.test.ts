@@ -22,7 +22,7 @@ const anySecret = fc.oneof(
   fc.string({ unit: 'grapheme', minLength: 8, maxLength: 24 }).map((text) => text.toWellFormed()),
 )
 
-test('redactor: whatever the secret and wherever it stands, it is not in the text', () => {
+test('redactor: any secret at any place is removed from the text', () => {
   fc.assert(
     fc.property(secret, fc.jsonValue({ maxDepth: 3 }), fc.string(), (value, rest, around) => {
       const redactor = createRedactor({ secrets: new Map([['s', value]]) })
@@ -201,7 +201,7 @@ describe('F-91 redactor: the forms of a secret', () => {
     )
   })
 
-  test('time is linear in the text, and a stream holds back little, however a text is escaped', () => {
+  test('time is linear in the text, and a stream holds back little, for every way of escaping', () => {
     const one = createRedactor({ secrets: new Map([['s', 'wörd&&\\\\%%25aaaa']]) })
     const units = ['\\', '%25', '&amp;', '&', '%', '\n', ' ', 'a', '\u0301', '\\u005c', 'wörd', '%c3', '\\x5c']
     for (const unit of units) {
@@ -214,7 +214,7 @@ describe('F-91 redactor: the forms of a secret', () => {
     }
   })
 
-  test('F-88 redactor: no text costs many times what plain text of its length costs', () => {
+  test('F-88 redactor: no text costs many times as much as plain text of its length', () => {
     const characters = 1_500_000
     const korean = '모든 인간은 태어날 때부터 자유로우며 그 존엄과 권리에 있어 동등하다. '
     const french = 'Éloïse a été très fâchée par le garçon dégoûté à Noël. '

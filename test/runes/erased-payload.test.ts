@@ -7,7 +7,7 @@ import { payloads } from '../support/drafts.ts'
 const all = Object.keys(kinds) as Kind[]
 
 test.each(all)(
-  'erased payload: what is left of %s has the shape of its kind, and erasing it again changes nothing',
+  'erased payload: an erased %s keeps the shape of its kind, and erasing it again changes nothing',
   (kind) => {
     const payload = payloads[kind] as Readonly<Record<string, Json>>
     expect(payloadProblem(kind, payload)).toBeUndefined()
@@ -17,7 +17,7 @@ test.each(all)(
   },
 )
 
-test('erased payload: free text and free values are gone; what a fold needs is not', () => {
+test('erased payload: free text and free values are gone; the fields that a fold needs stay', () => {
   const opened = { ...payloads['contract.opened'], idempotency_key: 'k', action_detail: { to: 'ann' } }
   expect(erasedPayload('contract.opened', opened)).toEqual({
     action_type: 'tool_call',

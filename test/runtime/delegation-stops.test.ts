@@ -7,8 +7,8 @@ import { auditRunes } from '../support/audit-runes.ts'
 import { team } from '../support/delegating-team.ts'
 import { createWorld, type World } from '../support/world.ts'
 
-describe('delegation over stops and restarts', () => {
-  test('interrupting the parent interrupts what it delegated, also while that waits for a person', async () => {
+describe('delegation: stops and restarts', () => {
+  test('interrupting the parent interrupts its delegated tasks, also while they wait for a person', async () => {
     const world = await team()
     const run = await world.sw.runs.start({ agent: 'lead', input: 'write two notes' })
     while ((await world.sw.inbox.list()).length < 2) await drained()
@@ -23,7 +23,7 @@ describe('delegation over stops and restarts', () => {
   })
 
   test.each(['cancel', 'interrupt'] as const)(
-    'a task whose giver is stopped by %s before its agent is set up is never begun',
+    'a task is never begun if its parent is stopped by %s before its agent is set up',
     async (by) => {
       const isSetUp = Promise.withResolvers<void>()
       const begun = Promise.withResolvers<void>()
@@ -74,7 +74,7 @@ describe('delegation over stops and restarts', () => {
     return answerAll(world, run_id)
   }
 
-  test('the process ends in good order ever so often while the children wait for people, and the parent goes on', async () => {
+  test('the parent goes on after repeated shutdowns while its children wait for people', async () => {
     const world = await team(64, { store: 'sqlite' })
     onTestFinished(() => world.end())
     const { sessionId, runId } = await world.sw.runs.start({ agent: 'lead', input: 'write two notes' })
@@ -93,7 +93,7 @@ describe('delegation over stops and restarts', () => {
     expect(auditRunes(await world.runes(sessionId))).toEqual([])
   })
 
-  test('the process is lost ever so often while the children wait for people, and the parent goes on', async () => {
+  test('the parent goes on after repeated crashes while its children wait for people', async () => {
     const store = await openStore('memory:')
     let world = await team(64, { store })
     const { sessionId, runId } = await world.sw.runs.start({ agent: 'lead', input: 'write two notes' })

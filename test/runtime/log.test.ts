@@ -105,7 +105,7 @@ test('F-31 log: errors of tools, probes, models and prepare are logged with thei
   await world.end()
 })
 
-test('F-31 log: debug tells each step, and nothing of what was said or returned', async () => {
+test('F-31 log: debug names each step, without messages and results', async () => {
   const { world, lines } = await play()
   const run = await world.sw.runs.start({ agent: 'main', input: 'Pay with words.' })
   await world.until(run.sessionId, (rune) => rune.to === 'waiting_user')

@@ -61,7 +61,7 @@ test('machines: those that no specification draws say so', () => {
   ])
 })
 
-describe.each(Object.keys(drawn) as Drawn[])('a %s machine that departs from its diagram is found', (name) => {
+describe.each(Object.keys(drawn) as Drawn[])('diagrams: a %s machine that departs from its diagram is found', (name) => {
   const machine = machineOf(name)
   const problemsOf = (mutant: Machine) => compareWithSpec(mutant, diagramOf(name), drawn[name].labels)
   const indexes = machine.transitions.keys().toArray()

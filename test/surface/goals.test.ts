@@ -19,7 +19,7 @@ import { scratchFolder } from '../support/scratch-folder.ts'
 
 const registry = registryIn(scratchFolder('goal-operations').fresh())
 
-test('goals: every operation of goals answers with what it declares', async () => {
+test('goals: every operation of goals answers with its declared shape', async () => {
   const found = {
     severity: 'warning',
     category: 'style',
@@ -120,7 +120,7 @@ test('F-07 goals: a submitter cannot bring a policy, and the configured one hold
   await client.close()
 })
 
-test('F-07 goals: a planner keeps the budget that the operator gave it, whatever the goal says', async () => {
+test('F-07 goals: a planner keeps the budget of the operator, even if the goal asks for more', async () => {
   const frugal = agent({ role: 'planner', model: answersJson(planOf(note('ta'))), budget: { tokens: 0 } })
   const agents = { worker: worker(), planner: frugal }
   const { client, world } = await createBackendWorld(agents, { plans: { registry } })

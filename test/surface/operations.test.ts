@@ -44,7 +44,7 @@ import {
 import { createSession, getSession, listSessions } from '../../src/surface/operations/sessions.ts'
 import { createBackendWorld, form, refund, supportAgent } from '../support/backend.ts'
 
-test('operations: every operation answers with what it declares', async () => {
+test('operations: every operation answers with its declared shape', async () => {
   const { client, world, called } = await createBackendWorld({
     support: supportAgent([refund, form, say('Done.')]),
     long: supportAgent([call('orders.all', {}), say('All of them.')]),

@@ -26,7 +26,7 @@ test('asking: a question that is broken JSON is refused in well-formed words, an
   expect(rejected?.payload).toMatchObject({ error_message: expect.stringContaining('The arguments are not JSON') })
 })
 
-test('ask_person: an agent that may not ask puts no question, whatever its model writes', async () => {
+test('ask_person: an agent that may not ask puts no question, even if its model calls the tool', async () => {
   const model = scriptedModel([ask({ type: 'confirmation', title: 'Sure?' }), say('done')])
   const { status, runes } = await played({ model, mayAsk: false })
   expect(status).toBe('succeeded')

@@ -73,7 +73,7 @@ async function refusal(world: World, interaction_id: string): Promise<Fault | un
 }
 
 describe('F-02 late report: a tool that returns after it was given up', () => {
-  test('is on record as done, with what it returned, and the question shows it', async () => {
+  test('is on record as done, with its result, and the question shows it', async () => {
     const { world, run, bank, reported, interaction_id } = await givenUp()
     bank.resolve({ receipt: 'R-1' })
     expect((await reported()).payload).toEqual(done)
@@ -157,7 +157,7 @@ describe('F-02 unknown outcome: a tool that outlives a cancel', () => {
   }
   const patience: Partial<WorldOptions> = { settings: { cancelGraceMs: 100 } }
 
-  test('leaves a question that says why, and what the tool reports later is added', async () => {
+  test('leaves a question that says why, and a later report of the tool is added', async () => {
     const { world, run, bank, reported, question } = await paying(patience)
     await run.cancel('changed my mind')
     await world.hand.advance(100)

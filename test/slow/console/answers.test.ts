@@ -146,7 +146,7 @@ test('F-90 approval: all arguments stand above the button, hidden characters are
   expect((await resultOf(run_id)).result).toBe('It ended as SUCCESS.')
 })
 
-test('F-90 confirmation: buttons say what they do, whatever the agent calls them, and stand below all that it shows', async () => {
+test("F-90 confirmation: buttons name their effect in our words, not the agent's, and stand below all that it shows", async () => {
   const { run_id } = await world.submit('forger', 'Delete')
   const page = await world.open(`/inbox/${await questionOf(run_id)}`)
   const confirm = page.getByRole('button', { name: 'Confirm', exact: true })

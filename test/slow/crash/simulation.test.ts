@@ -37,7 +37,7 @@ const sometimes = [
   'refused: session_suspended',
 ]
 
-test('simulation: whatever clients, crashes and time do to a few sessions, nothing is lost, doubled or stuck', {
+test('simulation: random clients, crashes and clocks leave nothing lost, doubled or stuck in a few sessions', {
   timeout: 3_600_000,
 }, async () => {
   const marks = new Map<string, number>()

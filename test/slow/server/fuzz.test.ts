@@ -15,7 +15,7 @@ const runs = isProof ? 20_000 : 4_000
 /** How long a request may take on a machine that has other things to do. */
 const patience_ms = 10_000
 
-test(`${runs} generated requests: none breaks the server, none hangs, and what is refused changes nothing`, async () => {
+test(`fuzz: of ${runs} generated requests none breaks the server, none hangs, and none that is refused changes anything`, async () => {
   const { world, backend } = await createBackendWorld(
     {
       support: supportAgent([refund, form, say('Done.')]),

@@ -198,7 +198,7 @@ test('store: a process that finds the store taken asks the server, or names the 
 })
 
 test(
-  'serve: a request that is sent until it is answered is carried out once, however often the server is killed meanwhile',
+  'serve: a request that is repeated until it is answered is carried out once, although the server is killed meanwhile',
   async () => {
     const { config, database } = configured()
     const chance = createChance()

@@ -19,7 +19,7 @@ const farAway = (runelog: Runelog): Runelog => ({
   },
 })
 
-test('stream readers: however readers come and go while it is written, each sees everything once and in order', async () => {
+test('stream readers: readers that come and go while it is written each see everything once and in order', async () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant('write' as const), many: fc.integer({ min: 1, max: 90 }) }),
     fc.record({ do: fc.constant('join' as const), runes: fc.boolean() }),

@@ -99,7 +99,7 @@ function owed(log: readonly Rune[], view: View): readonly Heard[] {
 
 const life_ms = isProof ? 20_000 : 2_000
 
-test(`200 clients who come and go, a server that is killed twice: each sees every durable event once, in order (seed ${seed})`, async () => {
+test(`streams: each of 200 reconnecting clients of a twice killed server sees every durable event once, in order (seed ${seed})`, async () => {
   const path = join(folders.fresh(), 'store.db')
   const store = `sqlite:${path}`
   const chance = createChance()

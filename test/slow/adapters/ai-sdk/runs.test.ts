@@ -44,7 +44,7 @@ const calling = (...names: string[]): Act => ({
 })
 const saying = (...says: string[]): Act => ({ said: { says } })
 
-describe.each(providers)('$title', (provider) => {
+describe.each(providers)('AI SDK: $title', (provider) => {
   async function submit(input = 'Write to Ann', given: { key?: string } = {}) {
     const model = provider.model({ url: server.url, key, ...given })
     world = await createWorld({
@@ -89,7 +89,7 @@ describe.each(providers)('$title', (provider) => {
     { title: 'no answer at all', act: { hangsUp: true }, error_type: 'connection_lost', wait: 1_000 },
   ]
   test.each(passing)(
-    '$title is a turn that failed and another that tries again; nothing was acted upon',
+    '$title fails the turn and starts another; nothing was acted upon',
     async ({ act, error_type, wait }) => {
       server.will(act, calling('ann'), saying('Done.'))
       const run = await submit()
@@ -170,7 +170,7 @@ describe.each(providers)('$title', (provider) => {
     expect(sent).toEqual([])
   })
 
-  test('what was said before a steer is part of the dialogue; arguments that are no JSON are told and not run', async () => {
+  test('text before a steer is part of the dialogue; arguments that are no JSON are reported and not run', async () => {
     server.will(
       breaking('stalls'),
       { said: { calls: [{ name: 'mail_send', arguments: ['{"to": '] }] } },
@@ -195,7 +195,7 @@ describe.each(providers)('$title', (provider) => {
   })
 })
 
-describe.each(providers.filter(({ title }) => title.startsWith('anthropic')))('$title', (provider) => {
+describe.each(providers.filter(({ title }) => title.startsWith('anthropic')))('AI SDK: $title', (provider) => {
   test('a model that signs its reasoning sees it again with its calls, after a restart too; another model does not', async () => {
     const clerk = (model: ProviderModel) => ({ clerk: agent({ role: 'clerk', model, tools: [send], mayAsk: false }) })
     world = await createWorld({ store: 'sqlite', agents: clerk(provider.model({ url: server.url, key })) })

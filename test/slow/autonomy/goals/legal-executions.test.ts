@@ -211,7 +211,7 @@ const expected = [
   ],
 ].map((how) => `decided by ${how}`)
 
-test('F-41 random goals: what ran is a legal execution of the frozen graph, and every task saw its inputs', async () => {
+test('F-41 random goals: each is a legal execution of its frozen graph, and every task saw its inputs', async () => {
   const events = new Map<string, number>()
   let played = 0
   await fc.assert(

@@ -102,7 +102,7 @@ async function tell(story: Story, diesAt: number | null, when: 'before' | 'after
   return { disk, warnings, deaths, appends, rounds, runes: await disk.runelog.read(session_id) }
 }
 
-describe.each(stories)('a plan that $name', (story) => {
+describe.each(stories)('plans: a plan that $name', (story) => {
   test('is the same plan wherever it is killed', async () => {
     const whole = await tell(story, null, 'after')
     expect(whole.deaths).toBe(0)

@@ -163,7 +163,7 @@ describe('plans: in the log', () => {
     },
   )
 
-  test('a deadline holds across a restart, however late that comes', async () => {
+  test('a deadline holds across a restart, even a late one', async () => {
     world = await planWorld({ store: 'sqlite' })
     const { coordination_id } = await world.sw.plans.submit({ ...asking(whereTo), answerTimeoutMs: 60_000 })
     await world.sw.close()
@@ -241,7 +241,7 @@ describe('plans: in the log', () => {
   })
 })
 
-test('durable: what is frozen is signed with the configured key, and written to a folder that holds nothing else', async () => {
+test('durable: a frozen plan is signed with the configured key, and written to a folder that holds nothing else', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'statewright-export-'))
   const key = join(folder, 'key.pem')
   writeFileSync(key, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))
@@ -355,7 +355,7 @@ describe('plans: submissions and answers', () => {
     expect(runes.find(({ kind }) => kind === 'session.activated')?.payload).toEqual({ root_agent_id: spawned })
   })
 
-  test('a secret reaches neither the log nor what is frozen', async () => {
+  test('a secret reaches neither the log nor the frozen plan', async () => {
     world = await planWorld({ secrets: { key: 'hunter22' } })
     const input = inputOf({ intent: intentOf((i) => ({ ...i, title: 'Use hunter22 to get in' })) })
     const view = await world.sw.plans.submit(input)

@@ -108,7 +108,7 @@ describe('plans: operations', () => {
   })
 })
 
-test('operations: whatever is submitted is refused with a fault or ends in a state that says why', async () => {
+test('operations: every random submission is refused with a fault or ends in a state that says why', async () => {
   const { client, world } = await backendWorld()
   const base = intent()
   const mangled = fc

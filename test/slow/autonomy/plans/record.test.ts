@@ -74,7 +74,7 @@ describe('plans: a rerun of the record', () => {
   })
 })
 
-test('plans record: whatever is redacted of a plan, it can be looked at and nothing of it comes back', async () => {
+test('plans record: after any redaction a plan can be read, without the redacted content', async () => {
   world = await planWorld()
   const first = await world.sw.plans.submit(asking(whereTo))
   const second = await world.sw.plans.submit(forbidden)
