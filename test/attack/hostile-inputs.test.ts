@@ -183,7 +183,7 @@ async function post(served: Served, path: string, raw: string): Promise<string |
   return isFine ? undefined : String(status)
 }
 
-test('a real server: F-88 hostile input from tools, models, MCP and HTTP is refused or plain data, and the process stays responsive', async () => {
+test('F-88 hostile inputs: a real server refuses input of tools, models, MCP and HTTP or records it as data, and stays responsive', async () => {
   const folder = scratch.fresh()
   const config = join(folder, 'statewright.config.ts')
   const agents = pathToFileURL(join(import.meta.dirname, '../support/hostile-agents.ts')).href

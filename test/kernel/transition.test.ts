@@ -16,7 +16,7 @@ test('transition: yes is a value that names the edge it took', () => {
   })
 })
 
-test('no is a value too: terminal, undeclared or guarded, with the triggers that are legal here', () => {
+test('transition: a refusal is a value: terminal, undeclared or guarded, with the legal triggers', () => {
   expect(transition(contractMachine, 'completed', 'start')).toEqual({
     allowed: false,
     from: 'completed',

@@ -234,7 +234,7 @@ describe('FCMP: stream of a run', () => {
   })
 })
 
-test('ISO times are those of the platform: every day of the 400 years after which the calendar repeats itself', () => {
+test('ISO times: they equal those of the platform on every day of a calendar cycle of 400 years', () => {
   const day = 86_400_000
   const wrong: string[] = []
   for (let i = 0; i < 146_097; i++) {

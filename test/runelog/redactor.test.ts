@@ -303,3 +303,36 @@ describe('F-88 redactor: a long value', () => {
     expect(await turnsDuring(() => redactor.cleanLong(long))).toBeGreaterThan(20)
   })
 })
+
+const password = 'hunter22hunter33'
+
+test('redactor: a secret that arrives in pieces is never passed on in pieces', () => {
+  for (let cut = 0; cut <= password.length; cut++) {
+    const stream = cleanStream(createRedactor({ secrets: new Map([['password', password]]) }))
+    const said = `the password is ${password}, keep it`
+    const at = said.indexOf(password) + cut
+    const passed = [stream.add(said.slice(0, at)), stream.add(said.slice(at)), stream.end()]
+    expect(passed.join('')).toBe('the password is [secret:password], keep it')
+    for (const piece of passed) expect(piece).not.toMatch(/hunter/)
+  }
+})
+
+test('redactor: a stream passes on no overlapping secret at any cut, and keeps back nothing else', () => {
+  const word = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 8, maxLength: 11 })
+  fc.assert(
+    fc.property(
+      fc.array(word, { minLength: 1, maxLength: 3 }),
+      fc.array(fc.array(word), { maxLength: 6 }),
+      (words, cut) => {
+        const stream = cleanStream(createRedactor({ secrets: new Map(words.map((w, i) => [`${i}`, w])) }))
+        const pieces = cut.map((parts) => parts.join(''))
+        const passed = [...pieces.map((piece) => stream.add(piece)), stream.end()].join('')
+        for (const value of words) expect(passed).not.toContain(value)
+        expect(passed === '').toBe(pieces.join('') === '')
+      },
+    ),
+    { seed: 11, numRuns: 2_000 },
+  )
+  const stream = cleanStream(createRedactor({ secrets: new Map([['password', password]]) }))
+  expect([stream.add('is it hun'), stream.add('gry?')]).toEqual(['is it ', 'hungry?'])
+})

@@ -31,7 +31,7 @@ test('erased payload: free text and free values are gone; the fields that a fold
   expect(erasedPayload('run.moved', { epoch: 3, result: { secret: 1 } })).toEqual({ epoch: 3, result: '[redacted]' })
 })
 
-test('a field that is null stays null: a turn without an input uses up no steer', () => {
+test('erased payload: a field that is null stays null, so a turn without an input uses up no steer', () => {
   const started = { turn_id: 'trn_1', agent_id: 'agt_1' }
   expect(erasedPayload('turn.started', { ...started, input: null })).toEqual({ ...started, input: null })
   expect(erasedPayload('turn.started', { ...started, input: 'hello' })).toEqual({ ...started, input: '[redacted]' })

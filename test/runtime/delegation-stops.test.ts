@@ -1,8 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
 import { drained } from '../../src/adapters/system/testing.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import { agent } from '../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { auditRunes } from '../support/audit-runes.ts'
 import { team } from '../support/delegating-team.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -107,4 +109,26 @@ describe('delegation: stops and restarts', () => {
     expect(await answerAll(world, runId)).toBe('succeeded')
     await world.end()
   })
+})
+
+test('delegation: a shutdown leaves delegated tasks unchanged', async () => {
+  const note = tool({ name: 'notes.write', input: z.object({}), approval: 'always', run: () => 'written' })
+  const agents = {
+    lead: agent({
+      role: 'lead',
+      model: scriptedModel([call('delegate.scribe', { task: 'one' }), say('all done')]),
+      delegates: ['scribe'],
+    }),
+    scribe: agent({ role: 'scribe', model: scriptedModel([call('notes.write'), say('I wrote it.')]), tools: [note] }),
+  }
+  const world = await createWorld({ store: 'sqlite', agents })
+  const { runId, sessionId } = await world.sw.runs.start({ agent: 'lead', input: 'go' })
+  await world.until(sessionId, (r) => r.kind === 'interaction.opened')
+  const closing = world.restart()
+  await world.hand.advance(10_000)
+  await closing
+  const [waiting] = await world.sw.inbox.list()
+  await world.sw.inbox.reply(waiting?.interaction_id ?? '', { reply: { decision: 'approve' } })
+  expect(await (await world.sw.runs.get(runId)).result()).toMatchObject({ status: 'succeeded', result: 'all done' })
+  await world.end()
 })

@@ -1,11 +1,17 @@
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { openStore } from '../../src/app/open-store.ts'
 import { accepted } from '../../src/faults/catalogue.ts'
 import { openMemoryRunelog } from '../../src/runelog/memory.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import { createBatch } from '../../src/runtime/batch.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
+import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { createSessions } from '../../src/runtime/session-cache.ts'
+import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { created, move } from '../support/drafts.ts'
+import { createWorld } from '../support/world.ts'
 
 const session_id = 'ses_1'
 
@@ -108,4 +114,27 @@ test('session cache: a fold cache that fails loses neither runes nor the session
   for (let n = 0; n < 4_000; n++) batch.record('turn.assistant_delta', { actor: 'reasoning', payload })
   await expect(sessions.commit(state, batch, {})).resolves.toHaveLength(4_000)
   expect(failures).toBe(2)
+})
+
+test('fold cache: an entry that cannot be written harms no session', async () => {
+  const steps = 500
+  const echo = tool({ name: 'echo.it', input: z.object({ n: z.int() }), readOnly: true, run: () => 'x' })
+  const model = scriptedModel((_, n) => (n < steps ? call('echo.it', { n }) : say('done')))
+  const store = await openStore('memory:')
+  let saves = 0
+  const failing = {
+    ...store.foldCache,
+    save: () => {
+      saves++
+      throw new Error('disk full')
+    },
+  }
+  const world = await createWorld({
+    store: { ...store, foldCache: failing },
+    agents: { a: agent({ role: 'a', model, tools: [echo], maxRounds: steps + 1 }) },
+  })
+  const run = await world.sw.runs.start({ agent: 'a', input: 'go' })
+  expect(await run.result()).toMatchObject({ status: 'succeeded' })
+  expect(saves).toBeGreaterThan(0)
+  await world.end()
 })

@@ -107,7 +107,7 @@ export function givenUpPlays(store: Store) {
   )
 
   play(
-    'what never began is not unknown: it is withdrawn when an unknown outcome ends the run',
+    'given up: a call that never began is withdrawn when an unknown outcome ends the run',
     on(
       store,
       () => {
@@ -145,7 +145,7 @@ export function givenUpPlays(store: Store) {
   for (const [name, { probe, status }] of Object.entries(probes))
     for (const how of ['its worker is lost', 'its time is up'] as const)
       play(
-        `a probe that says: ${name}, when ${how}`,
+        `probe: "${name}" decides when ${how}`,
         on(
           store,
           () => {

@@ -141,7 +141,7 @@ export function suspendedSessionPlays(store: Store) {
   const working = heldTool('slow.work')
   scenario(
     'SE-05',
-    'a paused session is not suspended as well: what is used up is found out when it goes on',
+    'a paused session is not suspended as well: a spent budget is found when it goes on',
     on(
       store,
       {

@@ -329,7 +329,7 @@ export function stoppingPlays(store: Store) {
   )
 
   play(
-    'input that is nothing is refused: it would steer for ever',
+    'steer: an empty input is refused, because it would steer for ever',
     on(store, everything, async (stage, props) => {
       const run = await situations['running, with its model answering']?.reach(stage, props)
       await expect(run?.steer(null)).rejects.toMatchObject({ code: 'input_missing' })

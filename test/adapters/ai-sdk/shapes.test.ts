@@ -102,7 +102,7 @@ test.each([
   '"api_key":"opensesame"',
   'AIzaSyA1234567890abcdefg',
   '0123456789abcdef0123456789abcdef',
-])('the key in "Not valid: %s!" is not told', (secret) => {
+])('AI SDK: the key in "Not valid: %s!" is not shown', (secret) => {
   const told = withoutKeys(`Not valid: ${secret}!`)
   expect(told).toContain('Not valid: ')
   expect(told).toContain('[key]')

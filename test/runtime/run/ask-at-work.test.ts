@@ -94,7 +94,7 @@ test('ask at work: a question that the tool does not wait for is withdrawn befor
   expect(await world.sw.inbox.list()).toEqual([])
 })
 
-test('the process goes down while it asks: the tool hears silence and its result is recorded', async () => {
+test('ask at work: at a shutdown while it asks, the tool gets silence as the answer and its result is recorded', async () => {
   const { worker, heard } = asking(form)
   const world = await worldOf(worker, { store: 'sqlite' })
   const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })

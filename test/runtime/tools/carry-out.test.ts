@@ -212,20 +212,20 @@ describe('carry out: a cancelled tool', () => {
     ['the reason of its signal', {}, 'the reason', 'cancelled'],
     ['an AbortError of the platform', {}, new DOMException('aborted', 'AbortError'), 'cancelled'],
     [
-      'an error with an AbortError as its cause',
+      'an error caused by an AbortError',
       {},
       new Error('The request broke.', { cause: new DOMException('', 'AbortError') }),
       'cancelled',
     ],
     // It may have happened: an error after the signal proves nothing, unless the tool says that it does.
-    ['an error of an irreversible action', { irreversible: true }, new Error('No answer.'), 'cancelled'],
+    ['an error, irreversible', { irreversible: true }, new Error('No answer.'), 'cancelled'],
     [
       '"did not happen"',
       { irreversible: true },
       Object.assign(new Error('Not sent.'), { did_not_happen: true }),
       'error',
     ],
-    ['an error of an irreversible, idempotent action', { irreversible: true, idempotent: true }, new Error('No answer.'), 'error'],
+    ['an error, idempotent too', { irreversible: true, idempotent: true }, new Error('No answer.'), 'error'],
   ] as const)('that throws %s gets the status of the table', async (_what, declared, thrown, status) => {
     const { run, reject, seen } = held()
     const { go, cancel } = start({ run, ...declared })

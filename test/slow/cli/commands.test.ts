@@ -96,7 +96,7 @@ describe('run: one run', () => {
   })
 })
 
-describe('at a terminal', () => {
+describe('run: at a terminal', () => {
   test('run at a terminal: an irreversible action is approved by typing the beginning of its digest, and by nothing else', async () => {
     const asked: string[] = []
     const typed = (question: string) => {

@@ -103,15 +103,18 @@ describe.each(endpoints)('security: $method $path', (endpoint) => {
   })
 })
 
-describe.each(operations.filter((o) => o.method === 'GET' && isFurnished(o)))('security: $method $path', (operation) => {
-  test('answers a valid request with the declared shape', async () => {
-    const path = `${validRequest(operation, scene).path}${neededQueries[operation.name] ?? ''}`
-    const { status, json } = await scene.ask(path, { token: secretOf(operation.scope) })
-    expect({ path, status }).toEqual({ path, status: 200 })
-    expect(operation.returns.safeParse(json).error?.issues).toBeUndefined()
-    expect((await scene.ask(path, { method: 'HEAD' })).status).toBe(200)
-  })
-})
+describe.each(operations.filter((o) => o.method === 'GET' && isFurnished(o)))(
+  'security: $method $path',
+  (operation) => {
+    test('answers a valid request with the declared shape', async () => {
+      const path = `${validRequest(operation, scene).path}${neededQueries[operation.name] ?? ''}`
+      const { status, json } = await scene.ask(path, { token: secretOf(operation.scope) })
+      expect({ path, status }).toEqual({ path, status: 200 })
+      expect(operation.returns.safeParse(json).error?.issues).toBeUndefined()
+      expect((await scene.ask(path, { method: 'HEAD' })).status).toBe(200)
+    })
+  },
+)
 
 describe.each(posts)('security: $method $path', (endpoint) => {
   const send = (more: Request): [string, Request] => {
@@ -157,24 +160,27 @@ test('security: operations without a valid request here have one in the tests of
   expect(elsewhere.filter((name) => !/_(plan|goal)s?(_|$)/.test(name))).toEqual([])
 })
 
-describe.each(operations.filter((o) => o.method === 'POST' && isFurnished(o)))('security: $method $path', (endpoint) => {
-  test('carries out the same request if nothing is wrong with it', async () => {
-    // A matrix in which nothing could happen anyway would prove nothing.
-    const fresh = await createScene()
-    const { path, body } = validRequest(endpoint, fresh)
-    const empty = await everything(fresh.backend.runelog)
-    const { status, json } = await fresh.ask(path, { body: body ?? {}, token: secretOf(endpoint.scope) })
-    await fresh.world.sw.idle()
-    const changed = (await everything(fresh.backend.runelog)) !== empty
-    // A signature is not recorded.
-    if (endpoint.name === 'sign_session') expect({ status, changed }).toEqual({ status: 200, changed: false })
-    // These two need a contract whose outcome is unknown, or that is over; there is none here.
-    else if (endpoint.name === 'settle' || endpoint.name === 'allow_again')
-      expect({ status, changed }).toEqual({ status: endpoint.name === 'settle' ? 422 : 409, changed: false })
-    else expect({ status, changed, json }).toEqual({ status: 200, changed: true, json: expect.anything() })
-    await fresh.close()
-  })
-})
+describe.each(operations.filter((o) => o.method === 'POST' && isFurnished(o)))(
+  'security: $method $path',
+  (endpoint) => {
+    test('carries out the same request if nothing is wrong with it', async () => {
+      // A matrix in which nothing could happen anyway would prove nothing.
+      const fresh = await createScene()
+      const { path, body } = validRequest(endpoint, fresh)
+      const empty = await everything(fresh.backend.runelog)
+      const { status, json } = await fresh.ask(path, { body: body ?? {}, token: secretOf(endpoint.scope) })
+      await fresh.world.sw.idle()
+      const changed = (await everything(fresh.backend.runelog)) !== empty
+      // A signature is not recorded.
+      if (endpoint.name === 'sign_session') expect({ status, changed }).toEqual({ status: 200, changed: false })
+      // These two need a contract whose outcome is unknown, or that is over; there is none here.
+      else if (endpoint.name === 'settle' || endpoint.name === 'allow_again')
+        expect({ status, changed }).toEqual({ status: endpoint.name === 'settle' ? 422 : 409, changed: false })
+      else expect({ status, changed, json }).toEqual({ status: 200, changed: true, json: expect.anything() })
+      await fresh.close()
+    })
+  },
+)
 
 test('security: bytes that are no HTTP request are refused on the socket', async () => {
   const { port } = new URL(scene.url)

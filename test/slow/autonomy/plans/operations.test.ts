@@ -140,7 +140,7 @@ test('operations: every random submission is refused with a fault or ends in a s
   expect(world.warnings.every(({ message }) => message.startsWith('a plan was aborted'))).toBe(true)
 })
 
-test('a plan over HTTP: submitted once per key, answered, proved; a red line is a notice', async () => {
+test('operations: a plan over HTTP is submitted once per key, answered and proved; a red line is a notice', async () => {
   const { world, backend } = await backendWorld()
   const server = await startServer(backend)
   open.push(server.close)

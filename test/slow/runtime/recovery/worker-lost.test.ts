@@ -12,7 +12,7 @@ import { createWorkplace } from '../../../support/workplace.ts'
 const taken = (runes: readonly Rune[], run_id: string) =>
   runes.filter((r): r is Rune<'run.moved'> => r.kind === 'run.moved' && r.run_id === run_id && r.to === 'running')
 
-test('a worker is killed: its runs go on with another one within 10 s', async () => {
+test('worker lost: runs of a killed worker go on with another one within 10 s', async () => {
   // The usual lease, since it is the usual time that counts.
   const { sw, start, gate, openGate } = await createWorkplace({ leaseMs: 5_000 })
   const runs = 8
