@@ -21,7 +21,7 @@ const browsers = [
   '/usr/bin/google-chrome',
 ]
 
-/** What tests need from the machine, known by the helper that they import, directly or not. */
+/** The needs of tests, known by the helper that they import, directly or not. */
 const needs = [
   { helper: 'test/support/strace.ts', name: 'strace', isThere: () => onPath('strace') },
   { helper: 'test/support/browser.ts', name: 'chromium', isThere: () => browsers.some((file) => existsSync(file)) },

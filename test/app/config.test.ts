@@ -11,7 +11,7 @@ import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 const worker = agent({ role: 'worker', model: scriptedModel([say('hello')]) })
 const server = { command: 'true' }
 
-/** What is written, where the mistake is, and what would have been right. */
+/** The value, the place of the mistake, and the correct value. */
 const mistakes: [string, object, RegExp][] = [
   [
     'an unknown field',

@@ -117,7 +117,7 @@ test.each(['in the usual place', 'beside the store'])(
     expect({ exit, out }).toEqual({ exit: 1, out: expect.stringMatching(/bad +key file +/) })
     expect(out).toContain(refusal)
     expect(err).not.toContain('mv ')
-    // What the refusal advises, both ways.
+    // The two remedies in the refusal.
     rmSync(note)
     expect(keyOf(store).signer().public_key).toBe(other)
     writeFileSync(note, public_key)

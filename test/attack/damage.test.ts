@@ -86,7 +86,7 @@ const keyIn = ({ database }: Place) => keyOf(`sqlite:${database}`).publicKey()
 
 function harmless({ name }: Damage, place: Place): string | undefined {
   if (/(raise|lower|take).* position/.test(name)) return documented[2]
-  // Space around the public half, or a store without it: what the key signs is judged as before.
+  // Space around the public half, or a store without it: signed statements are judged as before.
   if (/\.(key|pub)$/.test(name) && keyIn(place) === keyIn(pristine)) return documented[1]
   return undefined
 }

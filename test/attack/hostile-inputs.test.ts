@@ -243,7 +243,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** What was accepted must have a canonical text. */
+/** An accepted value must have a canonical text. */
 function recorded(read: object): void {
   if ('value' in read) canonicalJson(read.value as never)
   else if (!('problem' in read) || typeof read.problem !== 'string' || read.problem === '')

@@ -29,7 +29,7 @@ beforeEach(async () => {
   await runelog.close()
 })
 
-/** What an attacker does who has the file: takes the triggers away, and puts them back afterwards. */
+/** An attacker with the file removes the triggers, and restores them afterwards. */
 function tampering(work: (db: DatabaseSync) => void): void {
   const db = new DatabaseSync(path)
   const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all()

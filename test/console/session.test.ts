@@ -50,7 +50,7 @@ test('session: a spine that begins in the middle ends where one from the beginni
       }
       const alive = (spine: typeof late) => spine.entries().map(({ subject_id, state }) => `${subject_id} ${state}`)
       const wasOver = new Set(given.map(({ subject_id }) => subject_id))
-      // What was over when the server looked is not on its list either.
+      // Runs that had ended when the server looked are not on its list either.
       expect(alive(late).filter((entry) => alive(early).includes(entry))).toEqual(alive(early))
       for (const entry of alive(late))
         if (!alive(early).includes(entry)) expect(wasOver.has(entry.split(' ')[0] as string)).toBe(true)

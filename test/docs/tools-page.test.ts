@@ -10,7 +10,7 @@ const examples = [...page.matchAll(/```ts\n(.*?)```/gs)].map(([, code = '']) => 
 
 test.each(examples)('tools page: the example works as it stands: %#', async (code) => {
   const config = await evaluate(code)
-  // No server is fetched and started for this; what is said of it is read all the same.
+  // No server is fetched and started for this; its descriptions are checked all the same.
   const { mcp, ...rest } = config
   const agents = Object.fromEntries(Object.entries(config.agents).map(([name, one]) => [name, { ...one, mcp: [] }]))
   const sw = await createStatewright({ ...rest, agents, store: 'memory:' })

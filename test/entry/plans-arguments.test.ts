@@ -46,7 +46,7 @@ const angry = () => {
 const cyclic: { self?: unknown } = {}
 cyclic.self = cyclic
 
-/** What no caller should pass, and some do. */
+/** Arguments that no caller should pass, and some do. */
 const hostile: Readonly<Record<string, unknown>> = {
   null: null,
   undefined,

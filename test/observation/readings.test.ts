@@ -27,7 +27,7 @@ async function played() {
   return { sessionId, log: await Array.fromAsync(world.sw.runelog.records(sessionId)) }
 }
 
-/** What someone does who has the database and not the key: changes the log, and hashes all of it again. */
+/** An attacker with the database and without the key changes the log, and hashes all of it again. */
 function rehashed(records: readonly StoredRecord[]): readonly StoredRecord[] {
   let before = genesis
   return records.map((record, i) => {

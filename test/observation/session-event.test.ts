@@ -16,7 +16,7 @@ const opened = {
 } as Draft<'contract.opened'>
 const types = (rune: Rune, how = opened) => sessionEvents(rune, how).map(({ type }) => type)
 
-/** What each kind gives rise to; every other kind gives rise to nothing. */
+/** The events of each kind; every other kind gives none. */
 const expected: { readonly [K in Kind]?: readonly string[] } = {
   'turn.assistant_delta': ['delta'],
   'turn.emotion_detected': ['emotion'],

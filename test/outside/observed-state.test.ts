@@ -124,7 +124,7 @@ test('F-26 ETag: an answer with a duration is not confirmed by 304 once the dura
   }
   await expect.poll(lines).not.toBe(session.body.current_line)
 
-  // What has no duration is the same while nothing happens.
+  // A view without durations is the same while nothing happens.
   for (const view of ['transitions', 'consequence']) {
     const answer = await house.ask('GET', `/api/execution/${execution_id}/${view}`)
     expect((await house.ask('GET', `/api/execution/${execution_id}/${view}`, etagOf(answer))).status).toBe(304)
@@ -144,7 +144,7 @@ test('F-37 turn.tools_finished: it tells how each result and each error begins, 
     form,
     say('Done.'),
   ])
-  // What needs no approval has its result on record long before the round ends.
+  // A call without approval has its result on record long before the round ends.
   await house.approve(await house.asksOne(run_id))
   await expect.poll(async () => (await house.asks(run_id))[0]?.interaction_kind).toBe('ecs')
   await house.answer(await house.asksOne(run_id), sized)

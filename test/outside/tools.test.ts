@@ -17,7 +17,7 @@ async function lastBegins(session_id: string, count: number): Promise<string> {
   return id
 }
 
-/** Every call of a session has one result, after the call; what comes back is their statuses, in the order of the calls. */
+/** Every call of a session has one result, after the call; the result has their statuses, in the order of the calls. */
 async function resultsOf(session_id: string): Promise<readonly unknown[]> {
   const runes = await house.runes(session_id, 'tool.call', 'tool.result')
   const calls = runes.filter(({ kind }) => kind === 'tool.call')

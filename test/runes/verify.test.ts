@@ -44,7 +44,7 @@ function verified(records: readonly unknown[], marks: readonly Mark[] = []) {
   return { bad: bad ?? verifier.end(), redactions: verifier.redactions() }
 }
 
-/** What an attacker adds who has the database and not the key: an event that is linked to the one before it. */
+/** An attacker with the database and without the key adds an event that is linked to the one before it. */
 function linked(records: readonly StoredRecord[], kind: string, payload: object): readonly StoredRecord[] {
   const last = records.at(-1) as StoredRecord
   const salt = 'ab'.repeat(16)

@@ -34,7 +34,7 @@ async function play() {
   const lines: Line[] = []
   const write = (level: Line['level']) => (message: string, details: object) => {
     lines.push({ level, message, details: details as Line['details'] })
-    // What the developer's own function throws is no business of the run.
+    // An error of the developer's own function does not affect the run.
     throw new Error('the log is full')
   }
   const requests: ModelRequest[] = []

@@ -61,7 +61,7 @@ test('scripted model: the same dialogue gets the same answer from a model that n
     const dialogue = longer.slice(0, length)
     expect(await hear(used, dialogue)).toEqual(await hear(scriptedModel(script), dialogue))
   }
-  // The same messages with another past: what was remembered about them must not count.
+  // The same messages with another past: values remembered about them must not count.
   const shifted = longer.slice(2)
   expect(await hear(used, shifted)).toEqual(await hear(scriptedModel(script), [...shifted]))
 })

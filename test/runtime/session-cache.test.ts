@@ -15,7 +15,7 @@ import { createWorld } from '../support/world.ts'
 
 const session_id = 'ses_1'
 
-/** Sessions on a store that others write to as well: what they write is heard of when `ring` is called. */
+/** Sessions on a store that others write to as well: their writes are announced when `ring` is called. */
 async function shared() {
   const log = openMemoryRunelog(hostPorts)
   let ring: Parameters<Runelog['watch']>[0] = () => {}
@@ -48,7 +48,7 @@ async function shared() {
     breakLine: (broken: boolean) => {
       isBroken = broken
     },
-    /** What is read arrives only then. */
+    /** The result of a read arrives only then. */
     holdReads: (until: Promise<void> | undefined) => {
       held = until
     },

@@ -5,7 +5,7 @@ import { minute } from './props.ts'
 import type { Store } from './stores.ts'
 import { heldTool, lookUp, on, plays } from './theatre.ts'
 
-/** Specification 002, Session: what stops it by itself, and what brings it back. */
+/** Specification 002, Session: its causes, and the ways back. */
 export function suspendedSessionPlays(store: Store) {
   scenario(
     'SE-05',

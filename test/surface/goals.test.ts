@@ -47,7 +47,7 @@ test('goals: every operation of goals answers with its declared shape', async ()
   await world.sw.idle()
   expect(await client.call(getGoal, { params })).toMatchObject({ state: 'goal_met', budget: { iterations: 2 } })
 
-  // What a critic found is there by review; the report of the goal and the list of runes leave the critique out.
+  // `review` shows the findings of a critic; the report of the goal and the list of runes leave the critique out.
   expect(await client.call(getGoalCritiques, { params })).toMatchObject({ critiques: [{ findings: [] }] })
   const reviewed = await client.call(startGoal, {
     body: { goal: 'Review', plan: planOf(note('ta')), auto: true, critic: 'critic' },

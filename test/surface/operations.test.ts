@@ -107,7 +107,7 @@ test('operations: every operation answers with its declared shape', async () => 
     details: { by: 'mia' },
   })
 
-  // What became of it.
+  // Its outcome.
   const execution_id = card.execution_id ?? ''
   const params = { execution_id }
   expect(await client.call(getSnapshot, { params })).toMatchObject({ current_status: 'completed' })
@@ -206,7 +206,7 @@ test('operations: every operation answers with its declared shape', async () => 
   await client.call(killAgent, { params: { agent_id }, body: { reason: 'Not needed.' } })
   expect(await agentsOf()).toContainEqual(expect.objectContaining({ agent_id, state: 'terminated' }))
 
-  // What there is.
+  // The existing ids.
   expect((await client.call(listMachines, {})).map(({ name }) => name)).toContain('contract')
   expect(await client.call(getMachine, { params: { name: 'run' } })).toMatchObject({ machine: 'run' })
   expect(await client.call(getTopology, {})).toMatchObject({ machine: 'contract' })

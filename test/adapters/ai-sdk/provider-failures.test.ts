@@ -20,7 +20,7 @@ interface Row {
   readonly act: Act
   readonly error_type: keyof typeof errorTypes
   readonly retry_after_ms?: number
-  /** What the provider said that must be told. */
+  /** The words of the provider that must be shown. */
   readonly told?: string
 }
 

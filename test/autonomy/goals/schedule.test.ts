@@ -188,7 +188,7 @@ interface Played {
   answered?: boolean
 }
 
-/** A round of time: what was queued runs, what runs comes nearer to its end, and who waited is answered. */
+/** A round of time: queued runs start, running ones advance, and waiting ones are answered. */
 function advance(runs: ReadonlyMap<string, Played>, given: readonly { ends: RunFacts['status'] | 'waits' }[]) {
   for (const [id, run] of runs) {
     const ends = given[Number(id.slice(1))]?.ends ?? 'succeeded'

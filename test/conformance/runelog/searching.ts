@@ -85,7 +85,7 @@ export function describeSearching(open: OpenStore): void {
       expect(await found(runelog, '京')).toEqual(['ses_b3'])
       expect(await found(runelog, 'hidden')).toEqual([])
       expect(await found(runelog, 'absent')).toEqual([])
-      // What follows is found at once.
+      // Later runes are found at once.
       accepted(
         await runelog.append({ session_id: 'ses_a1', runes: [...said('Now absent is here, and absent again.')] }),
       )

@@ -27,7 +27,7 @@ describe('jobs: runs', () => {
   test.each(moves(runMachine))('$title', ({ from, on, to }) => {
     const jobs = jobsFor(recorded(move('run', 'run_1', [from, on])))
     const isOver = (runMachine as Machine).states[to]?.terminal === true
-    // What is asked of a run does not queue it: it is queued already, or someone holds it.
+    // A request of a run does not queue it: it is queued already, or someone holds it.
     const expected = on === 'request' ? [] : to === 'queued' ? [wake] : isOver ? [look] : []
     expect(jobs).toEqual({ add: expected, remove: [] })
   })

@@ -15,7 +15,7 @@ async function played(given: Partial<Parameters<typeof agent>[0]> & Pick<Paramet
   return { status, runes, warnings: world.warnings }
 }
 
-/** What is wrong with it is told in the words of the platform, which quotes it and cuts the quotation anywhere. */
+/** The problem is described in the words of the platform, which quotes the text and cuts the quotation anywhere. */
 const broken = '{"title": ?😀😀😀😀😀😀😀😀"}'
 
 test('asking: a question that is broken JSON is refused in well-formed words, and the model goes on', async () => {

@@ -7,7 +7,7 @@ import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
 import { createWorld } from '../../support/world.ts'
 
-/** What would end a process by itself, and what stderr gets. */
+/** Failures that would end a process, and the line on stderr. */
 function listening() {
   const strays: unknown[] = []
   const lines: string[] = []

@@ -30,7 +30,7 @@ const cases = approvals.flatMap((approval) =>
   ),
 )
 
-/** What is decided before anybody asks who could answer: the first line that fits. */
+/** The decision before it is known whether a person can answer: the first line that fits. */
 function wanted(c: (typeof cases)[number]): 'run' | 'ask' | 'deny' {
   const table = [
     [c.mode === 'read_only' && !c.read_only && c.override !== 'never', 'deny'],

@@ -50,7 +50,7 @@ test('F-54 model retry: waits are spread at random between half and all, and nev
       expect(wished).toBeLessThanOrEqual(61_000)
     }),
   )
-  // Whatever the port gives, the bounds hold.
+  // The bounds hold for every value of the port.
   for (const odd of [-1, 7, 1e9]) {
     const delay = retryDelay(1, policy, { random: () => odd }) ?? 0
     expect([500, 1_000]).toContain(delay)

@@ -22,7 +22,7 @@ async function commandLine(...args: readonly string[]): Promise<{ status: number
   return { status, said: said.join('') }
 }
 
-/** What the run waits for, once it does. */
+/** The question of the run, once it waits. */
 async function questionOf(run_id: string): Promise<string> {
   return eventually('a question', async () => {
     const { json } = await world.server().ask(`/api/runs/${run_id}/interaction`)

@@ -83,7 +83,7 @@ describe('Coordinator: same input, same bytes', () => {
   scenario('CO-23', 'Inputs are not changed, and nothing is executed', () => {
     // GIVEN an input that is frozen to its depths
     const input = deepFrozen(structuredClone(inputOf()))
-    // THEN it can still be coordinated: whatever is produced is new
+    // THEN it can still be coordinated: every output is new
     expect(coordinate(input, [], ports).state).toBe('DONE')
   })
 })

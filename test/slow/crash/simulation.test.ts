@@ -11,7 +11,7 @@ const seeds = process.env.STATEWRIGHT_PROOF === '1' ? 20_000 : 300
  */
 const remembered = [687, 1416, 310, 862]
 
-/** What is never reached is not tested: each of these must come up, however the seeds fall. */
+/** A case that is never reached is not tested: each of these must come up for every seed. */
 const sometimes = [
   'before append',
   'after append',

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 
-/** The examples import the package by its name, as a stranger would: what is built is what they run on. */
+/** The examples import the package by its name, as a stranger would: they run on the built package. */
 beforeAll(() => {
   execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'])
 })

@@ -26,7 +26,7 @@ const large: Setting[] = proof
   ? [...deep, ...settings({ calls: 3, rounds: 1, faults: 1 }), ...settings({ calls: 1, rounds: 2, faults: 2 })]
   : deep
 
-/** Plans have moves of their own and their own tests; what they ask comes from no call. */
+/** Plans have moves of their own and their own tests; their questions come from no call. */
 const beside = /^frame ((plan|outside|goal|task|review|condition)_|session_readied$)/
 
 describe('composed machines: the system', () => {

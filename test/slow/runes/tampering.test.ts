@@ -39,7 +39,7 @@ function firstBad(records: readonly StoredRecord[], against: readonly Mark[] = [
   return verifier.end()
 }
 
-/** What an attacker does who can hash: everything from an event on is made to fit. */
+/** An attacker who can hash makes all records from an event on fit. */
 function rechained(records: readonly StoredRecord[], from: number): readonly StoredRecord[] {
   let hash = records[from - 2]?.hash ?? genesis
   return records.map((record, i) => {

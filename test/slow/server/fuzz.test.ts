@@ -81,7 +81,7 @@ test(`fuzz: of ${runs} generated requests none breaks the server, none hangs, an
   await world.end()
 })
 
-/** What is read of sessions, runs, questions and contracts. */
+/** The GET operations of sessions, runs, questions and contracts. */
 const reads = operations.flatMap((o) =>
   o.method === 'GET' && o.name !== 'get_output' && isFurnished(o) ? [o.name] : [],
 )

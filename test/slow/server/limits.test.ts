@@ -71,7 +71,7 @@ function connected(port: number): Promise<Socket> {
   })
 }
 
-/** What comes back until the server closes the line. */
+/** The response until the server closes the connection. */
 function heard(port: number, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(text))

@@ -54,7 +54,7 @@ describe.each(endpoints)('security: $method $path', (endpoint) => {
     await refused(...send({ token: null, headers: { authorization: 'Basic YTpi' } }), 401, 'token_missing')
     for (const scope of scopes.slice(0, scopes.indexOf(endpoint.scope)))
       await refused(...send({ token: secretOf(scope) }), 403, 'scope_missing')
-    // Enough is enough: what is asked about is not there, so that nothing happens.
+    // A sufficient scope is let in. The ids do not exist, so nothing happens.
     for (const scope of scopes.slice(scopes.indexOf(endpoint.scope))) {
       const path = endpoint.path.replaceAll(/\{\w+\}/g, 'no_such_thing')
       const { status } = await scene.ask(path, { method: endpoint.method, token: secretOf(scope), raw: '[]' })

@@ -215,7 +215,7 @@ test(
         server.ask('/api/runs', { body: { agent: 'support', input: name }, headers: { 'idempotency-key': name } }).then(
           (answer) => {
             expect(answer.status).toBe(200)
-            // What was told once is told again.
+            // A repeated request gets the same answer.
             expect(told.get(name) ?? answer.json.run_id).toBe(answer.json.run_id)
             told.set(name, answer.json.run_id)
             return answer

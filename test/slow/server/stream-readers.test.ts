@@ -30,7 +30,7 @@ test('stream readers: readers that come and go while it is written each see ever
     const { write, read, runelog } = await openSession({}, isFar ? farAway : undefined)
     type Seen = { readonly path: string; readonly ids: string[]; reader: ReturnType<typeof read> }
     const all: Seen[] = []
-    // Only a block that is complete moves the cursor; what came before in it comes again.
+    // Only a block that is complete moves the cursor; its earlier events come again.
     const keep = ({ ids, reader }: Seen) => {
       for (const { id } of reader.heard.splice(0)) if (id !== undefined) ids.push(id)
     }

@@ -83,7 +83,7 @@ describe.each(providers)('AI SDK: $title', (provider) => {
       error_type: 'provider_error',
       wait: 1_000,
     },
-    // What the provider asks for, and the first delay beside it: the world of these tests spreads waits to their full length.
+    // The wait that the provider asks for, and our first delay: the world of these tests spreads waits to their full length.
     { title: 'a rate limit', act: refusing(429, { 'retry-after': '7' }), error_type: 'rate_limited', wait: 8_000 },
     { title: 'a failure of the server', act: refusing(500), error_type: 'provider_error', wait: 1_000 },
     { title: 'no answer at all', act: { hangsUp: true }, error_type: 'connection_lost', wait: 1_000 },

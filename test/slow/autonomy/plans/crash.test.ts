@@ -14,7 +14,7 @@ import { allAtOnce, asking, bystander, forbidden, packFor, whereTo } from '../..
 interface Story {
   readonly name: string
   readonly submission: PlanSubmission
-  /** What is answered, round after round; null lets the time pass. */
+  /** The answers, round after round; null lets the time pass. */
   readonly answers: readonly (Readonly<Record<string, string>> | null)[]
   readonly ends: PlanView['state']
 }
@@ -113,7 +113,7 @@ describe.each(stories)('plans: a plan that $name', (story) => {
       for (const when of ['before', 'after'] as const) {
         const told = await tell(story, n, when)
         const label = `killed ${when} append ${n}`
-        // The last append ends the story: who dies after it leaves nothing to do, and the next life sees that.
+        // The last append ends the story: a process that dies after it leaves nothing to do, and the next life sees that.
         expect(told.deaths, label).toBe(1)
         expect(
           told.runes.map(({ kind, to }) => `${kind} ${to ?? ''}`),

@@ -80,7 +80,7 @@ describe('plans: in the log', () => {
     // Every duration is the time between two moves, so together they are the time since it was submitted.
     const last = moves.at(-1)?.at ?? 0
     expect(moves.reduce((sum, { duration_ms }) => sum + duration_ms, 0)).toBe(last - submitted_at)
-    // What is exported tells of them, and verifies.
+    // The export contains them, and verifies.
     const folder = mkdtempSync(join(tmpdir(), 'statewright-journal-'))
     await world.sw.plans.export(coordination_id, folder)
     const { entries } = JSON.parse(readFileSync(join(folder, 'journal.json'), 'utf8'))
@@ -284,7 +284,7 @@ describe('plans: submissions and answers', () => {
     const intent = { ...unsealed, audit: { ...(unsealed.audit as object), checksum: '' } }
     const mine = { intent, facts, coordinationId: 'coord_mine' }
     const first = await world.sw.plans.submit(mine)
-    // What is sealed as it is taken in is sealed without its secrets.
+    // The seal of an intent is computed without its secrets.
     expect(first).toMatchObject({ state: 'DONE', input: { intent: { title: 'Say [secret:word]' } } })
     writeFileSync(join(registry, 'broken.yaml'), 'kind: nonsense\n')
     await world.restart({ plans: { registry, policy: policyWith({ question_budget: 1 }) } })

@@ -11,7 +11,7 @@ const proof = process.env.STATEWRIGHT_PROOF === '1'
 const scratch = mkdtempSync(join(tmpdir(), 'statewright-plans-'))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
-/** What becomes of each, and what it says about that. */
+/** The outcome of each, and its reason. */
 const outcomes = {
   'read-only': { exit: 0, says: /DONE .*\n.*\n2 actions in 1 phase, risk low, 0 review gates/ },
   'ask-first': { exit: 0, says: /cmd_migrate_orders +require_review +rule_data_is_reviewed/ },

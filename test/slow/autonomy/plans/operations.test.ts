@@ -43,7 +43,7 @@ describe('plans: operations', () => {
     const params = { coordination_id }
     expect(submitted).toMatchObject({ state: 'AWAITING_ANSWERS', intent: { id: 'intent_rename_field' } })
 
-    // While it waits: what it asks, the draft, the verdicts so far.
+    // While it waits: its questions, the draft, the verdicts so far.
     const questions = await client.call(getPlanQuestions, { params })
     expect(questions).toMatchObject({ waits_for: { deadline: expect.any(Number) }, rounds: [{ answer_pack: null }] })
     const draft = await client.call(getPlanGraph, { params, query: { version: 'draft' } })

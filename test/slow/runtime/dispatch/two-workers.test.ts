@@ -80,7 +80,7 @@ test('two workers: 200 payments on two workers, one of them stopped between the 
     await delay(50)
   }
   const took = Date.now() - begun
-  // What it said when it woke, under the epoch that it had, was refused.
+  // Its append after it woke, with its old epoch, was refused.
   await stopped.until((s): s is Extract<Said, { said: 'refused' }> => s.said === 'refused' && s.code === 'stale_fence')
   stopped.signal('SIGTERM')
   other.signal('SIGTERM')
