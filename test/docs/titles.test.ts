@@ -45,12 +45,15 @@ function titleOf({ callee, arguments: args }: ESTree.CallExpression): { word: st
   return { word, title: texts.map((text) => text ?? '').join(' ') }
 }
 
+const entered = 'CallExpression'
+const left = `${entered}:exit` as const
+
 /** The titles of a file that name neither a requirement nor a component, also not together with their `describe`. */
 function unclear(file: string, source: string): string[] {
   const around: string[] = []
   const found: string[] = []
   const visitor = new Visitor({
-    CallExpression(call) {
+    [entered](call) {
       const made = titleOf(call)
       if (made?.word === 'describe') around.push(made.title)
       else if (made !== undefined) {
@@ -59,7 +62,7 @@ function unclear(file: string, source: string): string[] {
           found.push(`${file}:${source.slice(0, call.start).split('\n').length} ${whole}`)
       }
     },
-    'CallExpression:exit'(call) {
+    [left](call) {
       if (titleOf(call)?.word === 'describe') around.pop()
     },
   })
