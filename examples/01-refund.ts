@@ -11,7 +11,7 @@ const look = tool({
 const refund = tool({
   name: 'payments.refund',
   input: z.object({ order: z.int(), cents: z.int() }),
-  irreversible: true, // started at most once, whatever crashes
+  irreversible: true, // started at most once, also after crashes
   approval: 'always', // and only after a person said yes to exactly these arguments
   run: ({ order }, { idempotencyKey }) => ({ refunded: order, receipt: idempotencyKey.slice(0, 8) }),
 })

@@ -142,7 +142,7 @@ function onOldestNode() {
   const { stdout, error } = spawnSync(node, ['--version'], { encoding: 'utf8' })
   if (reason !== undefined || stdout?.trim() !== `v${oldest_node}`)
     leaveOut(`pack:check could not get Node ${oldest_node}: ${reason ?? error?.message ?? `it got ${stdout?.trim()}`}`)
-  else check(`an agent runs on SQLite with Node ${oldest_node}`, run(node, ['app.mjs']) === 'Refunded.\n')
+  else check(`an agent runs on SQLite with Node ${oldest_node}`, succeeds(node, ['app.mjs']))
 }
 
 function measure() {

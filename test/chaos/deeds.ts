@@ -74,7 +74,7 @@ export const deeds: Readonly<Record<FaultKind, (worker: Worker, scene: Scene) =>
     })
     await Promise.race([begun.promise, delay(2_000)])
     forget()
-    // Opening a store is what used to wait for every open transaction.
+    // Opening a store must not wait for open transactions.
     const starting = await other()
     await starting.kill()
     await starting.start()

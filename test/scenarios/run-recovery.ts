@@ -252,7 +252,7 @@ export function runRecoveryPlays(store: Store) {
           await t.sw.idle()
         }
 
-        // THEN it was killed more often than a run may be put back, and succeeded all the same
+        // THEN it was killed more often than a run may be requeued, and succeeded all the same
         expect(kills).toBeGreaterThan(5)
         expect(await t.status(run.runId)).toBe('succeeded')
         expect((await t.of(run.sessionId, 'tool.result')).length).toBe(9)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { goal } from '../../../examples/07-goal/cast.ts'
+import { goal } from '../../../examples/02-goal/cast.ts'
 import { asRecord } from '../../../src/runtime/options.ts'
 import { seriousInBoth } from '../../support/accessibility.ts'
 import { picture, widthTooMuch } from '../../support/browser.ts'

@@ -13,8 +13,8 @@ test.each(readdirSync('examples').filter((file) => file.endsWith('.ts')))('examp
   expect(printed).toContain('tool.approved  awaiting_approval → executing')
 })
 
-test('examples: 07-goal is met although its process is killed in the middle of the refund', () => {
-  const printed = execFileSync(process.execPath, ['examples/07-goal/main.ts'], { encoding: 'utf8', timeout: 60_000 })
+test('examples: 02-goal is met although its process is killed in the middle of the refund', () => {
+  const printed = execFileSync(process.execPath, ['examples/02-goal/main.ts'], { encoding: 'utf8', timeout: 60_000 })
   const [before = '', after = ''] = printed.split('— killed: SIGKILL')
   expect(before).toContain('? Review before refund')
   expect(before.trimEnd().split('\n').at(-1)).toContain('refund:running')

@@ -155,7 +155,7 @@ describe('tampering: redaction', () => {
     expect(firstBad(put(7, { payload: '{"content":"forged"}' }))).toMatchObject({ event_id: 7 })
   })
 
-  test('a redacted payload cannot be put back', () => {
+  test('a redacted payload cannot be restored', () => {
     const salt = '00'.repeat(16)
     expect(firstBad(put(7, { salt }))).toMatchObject({ event_id: 7 })
   })

@@ -189,7 +189,7 @@ const late = {
     `locked_by = (SELECT pool FROM statewright.worker), locked_at = now() - interval '1 minute', attempts = 1`,
 }
 for (const [what, change] of Object.entries(late)) {
-  test(`F-105 lost wakes: a run whose job ${what} is acquired now`, async () => {
+  test(`F-105 lost wakes: a run whose job ${what} is taken now`, async () => {
     const { url, sw, join } = await createWorkplace({ leaseMs: 5_000 })
     // GIVEN a worker without the agent, which is alive and brings the run to no one
     await join(1, { agents: { other: agent({ role: 'other', model: scriptedModel([]) }) }, warn: () => {} })
