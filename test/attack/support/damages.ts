@@ -33,7 +33,7 @@ export interface Damage {
 const { sha256 } = hostPorts
 type Values = Record<string, SQLInputValue>
 
-/** Works on the tables as an attacker with the file does: without the triggers, which are put back afterwards. */
+/** Works on the tables as an attacker with the file does: without the triggers, which are restored afterwards. */
 export function sql(database: string, work: (db: DatabaseSync) => void): void {
   const db = new DatabaseSync(database)
   db.exec('PRAGMA foreign_keys = OFF')
