@@ -122,7 +122,9 @@ function npmInstall(folder: string, args: readonly string[]): string | undefined
   const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
   const { status, stdout, stderr } = spawnSync('npm', ['install', ...quiet, ...args], { cwd: folder, encoding: 'utf8' })
   if (status === 0) return undefined
-  const reason = registryReason(`${stderr}${stdout}`)
+  // Without the registry npm may report a conflict of packages that it does not know. So the registry itself is asked.
+  const ping = spawnSync('npm', ['ping', '--fetch-retries=0', '--loglevel=error'], { cwd: folder, encoding: 'utf8' })
+  const reason = registryReason(`${stderr}${ping.status === 0 ? '' : ping.stderr}`)
   if (reason === undefined) throw new Error(`npm install ${args.join(' ')} failed:\n${stderr}${stdout}`)
   return reason
 }
