@@ -76,7 +76,7 @@ const best = async (times: number, measure: () => Promise<number>) => {
 /** Scrolls a box to its top and back, a page per frame, and says what the longest task of the page was. */
 const scrollScript = `(async () => {
   const box = document.querySelector('.raw')
-  // What was loaded before is put away first.
+  // Data that was loaded before is removed first.
   for (let i = 0; i < 3; i++) await new Promise((resolve) => requestIdleCallback(resolve))
   const tasks = []
   const observer = new PerformanceObserver((list) => tasks.push(...list.getEntries().map((entry) => entry.duration)))

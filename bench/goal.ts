@@ -7,8 +7,8 @@ import { agent, createStatewright } from '../src/index.ts'
 
 /**
  * Goals of 80 tasks with trivial bodies beside as many plain runs, in one
- * process on one SQLite file each, round about: what a task costs more than a
- * run is what scheduling and reviewing cost. Planning comes before that and is
+ * process on one SQLite file each, round about: the difference between a task and a run is
+ * the cost of scheduling and reviewing. Planning comes before that and is
  * printed by itself; bench/plan.ts compares it with Cedar alone. BENCH_DIR says
  * where the files are; the disk decides much of the figures.
  */
@@ -37,7 +37,7 @@ const entries = [
 
 interface Cost {
   readonly ms: number
-  /** What the processor did for it, in all threads: it depends less on who else is at work. */
+  /** Its processor time in all threads: it depends less on who else is at work. */
   readonly cpu: number
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the surface costs: requests per second beside a bare Fastify route that
+ * The cost of the surface: requests per second beside a bare Fastify route that
  * answers with the same JSON, events delivered to 1,000 readers beside a bare
  * loop of writes to raw sockets, and how long after its commit an event
  * arrives. The contenders take turns in short slices, so that a busy machine

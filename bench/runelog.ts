@@ -1,5 +1,5 @@
 /**
- * What durability costs. Every figure is for runes with a payload of 1 KB. The
+ * The cost of durability. Every figure is for runes with a payload of 1 KB. The
  * floor is the least that can be done: node:sqlite, one table, one insert per
  * synced commit. All contenders are open at once and take turns in short
  * slices, so that a busy machine slows all of them alike: judge by the ratios.

@@ -1,5 +1,5 @@
 /**
- * What a durable step costs, beside the least that it could cost and beside
+ * The cost of a durable step, beside the least that it could cost and beside
  * LangGraph.js doing the same. A step is: the model answers with a call, the
  * contract is started, the effect takes place, its result is recorded; every
  * append is synced. Rounds are interleaved and medians taken: judge by ratios.
@@ -132,7 +132,7 @@ interface Growth {
   readonly resume_ms: number
 }
 
-/** One session of `steps` steps: what a step costs early and late, and how long it takes to go on after a restart. */
+/** One session of `steps` steps: the cost of an early and a late step, and the time to go on after a restart. */
 async function growth(steps: number): Promise<Growth> {
   const path = fresh()
   const marks = new Map<number, { at: number; bytes: number }>()
@@ -187,7 +187,7 @@ function sizeOf(path: string): number {
     .reduce((sum, file) => sum + statSync(join(folder, file)).size, 0)
 }
 
-/** Its driver aborts now and then when it collects garbage on this Node; what was aborted is measured again. */
+/** Its driver aborts now and then when it collects garbage on this Node; an aborted measurement is repeated. */
 function langgraph(kind: 'plain' | 'delta', steps: number): { steps_per_second: number; bytes_per_step: number } {
   for (let left = 9; ; left--)
     try {
@@ -220,7 +220,7 @@ try {
     console.log(
       `\n${steps} steps in one session: ${show(our)} steps/s; half the floor is ${show(low / 2)} commits/s, ratio ${show(our / (low / 2))} (to reach: 0.6)`,
     )
-    // What is left of a step when its commits are taken away, half of it before each of them.
+    // The rest of a step without its commits, half of it before each of them.
     const pause_ms = Math.max(0, 500 / our - 1_000 / low)
     const paced = median(Array.from({ length: rounds }, () => floor(1_000, pause_ms)))
     console.log(

@@ -11,7 +11,7 @@ const look = tool({
 const refund = tool({
   name: 'payments.refund',
   input: z.object({ order: z.int(), cents: z.int() }),
-  irreversible: true, // started at most once, whatever crashes
+  irreversible: true, // started at most once, also after crashes
   approval: 'always', // and only after a person said yes to exactly these arguments
   run: ({ order }, { idempotencyKey }) => ({ refunded: order, receipt: idempotencyKey.slice(0, 8) }),
 })
@@ -34,7 +34,7 @@ for await (const event of run.events()) {
   const { rune } = event
   console.log(`${rune.kind}${rune.to === undefined ? '' : `  ${rune.from ?? '·'} → ${rune.to}`}`)
   if (rune.kind !== 'interaction.opened') continue
-  // What cannot be undone is approved with the digest of exactly what was shown.
+  // An irreversible call is approved with the digest of the card that was shown.
   const { digest } = rune.payload
   await sw.inbox.approve(rune.interaction_id ?? '', { digest, repliedBy: 'you' })
 }

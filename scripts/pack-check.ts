@@ -1,6 +1,7 @@
 /**
  * Packs the package, installs it with zod in an empty project, and uses it as a stranger would: without the optional
- * packages, from TypeScript, in a bundle, and on a Node that is too old. Needs the registry or a warm npm cache.
+ * packages, from TypeScript, in a bundle, on the oldest Node that is supported, and on one that is too old. It needs the registry or a warm npm cache;
+ * without them it says so, and fails only with `STATEWRIGHT_REQUIRE_ALL=1`.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { globSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -9,6 +10,7 @@ import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
+import { registryReason } from './registry-reason.ts'
 
 const app = `
 import { agent, createStatewright, tool } from 'statewright'
@@ -57,6 +59,9 @@ export const all = [agent, createStatewright, tool, openMcp, coordinate, openPos
 export type Goal = GoalSubmission
 `
 
+/** The oldest Node of `engines`. */
+const oldest_node = '22.18.0'
+
 /** A megabyte has 2 ** 20 bytes, as du and esbuild count. */
 const limits = { packages: 70, install_mb: 40, bundle_mb: 2 }
 const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { devDependencies: { zod: string } }
@@ -78,10 +83,14 @@ try {
   for (const message of messages) console.log(formatMessage(message, pkg))
   check('publint has nothing to say', messages.length === 0)
   check('arethetypeswrong finds no problem', succeeds(join(bin, 'attw'), [tarball, '--profile', 'esm-only', '-q']))
-  install(tarball)
-  measure()
-  useIt()
-  await bundleIt()
+  const reason = npmInstall(project, ['--ignore-scripts', tarball, `zod@${devDependencies.zod}`])
+  if (reason !== undefined) leaveOut(`pack:check needs the npm registry: ${reason}`)
+  else {
+    measure()
+    useIt()
+    onOldestNode()
+    await bundleIt()
+  }
 } finally {
   rmSync(project, { recursive: true, force: true })
 }
@@ -107,10 +116,35 @@ function toArrayBuffer({ buffer, byteOffset, byteLength }: Buffer): ArrayBuffer 
   return buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer
 }
 
-function install(tarball: string) {
-  writeFileSync(join(project, 'package.json'), '{ "name": "stranger", "type": "module", "private": true }\n')
-  const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error']
-  run('npm', ['install', ...quiet, tarball, `zod@${devDependencies.zod}`])
+/** Installs packages in a folder. Returns why the registry was out of reach, if it was. */
+function npmInstall(folder: string, args: readonly string[]): string | undefined {
+  writeFileSync(join(folder, 'package.json'), '{ "name": "stranger", "type": "module", "private": true }\n')
+  const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
+  const { status, stdout, stderr } = spawnSync('npm', ['install', ...quiet, ...args], { cwd: folder, encoding: 'utf8' })
+  if (status === 0) return undefined
+  // Without the registry npm may report a conflict of packages that it does not know. So the registry itself is asked.
+  const ping = spawnSync('npm', ['ping', '--fetch-retries=0', '--loglevel=error'], { cwd: folder, encoding: 'utf8' })
+  const reason = registryReason(`${stderr}${ping.status === 0 ? '' : ping.stderr}`)
+  if (reason === undefined) throw new Error(`npm install ${args.join(' ')} failed:\n${stderr}${stdout}`)
+  return reason
+}
+
+/** Names a check that this machine cannot make. CI makes them all. */
+function leaveOut(what: string) {
+  console.log(`not run: ${what}`)
+  if (process.env.STATEWRIGHT_REQUIRE_ALL === '1') problems.push(what)
+}
+
+/** The package `node` brings a real Node. It is installed apart, so that it does not count for the size of the package. */
+function onOldestNode() {
+  const folder = join(project, 'oldest-node')
+  mkdirSync(folder)
+  const reason = npmInstall(folder, [`node@${oldest_node}`])
+  const node = join(folder, 'node_modules/.bin/node')
+  const { stdout, error } = spawnSync(node, ['--version'], { encoding: 'utf8' })
+  if (reason !== undefined || stdout?.trim() !== `v${oldest_node}`)
+    leaveOut(`pack:check could not get Node ${oldest_node}: ${reason ?? error?.message ?? `it got ${stdout?.trim()}`}`)
+  else check(`an agent runs on SQLite with Node ${oldest_node}`, succeeds(node, ['app.mjs']))
 }
 
 function measure() {

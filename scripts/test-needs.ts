@@ -21,22 +21,22 @@ const browsers = [
   '/usr/bin/google-chrome',
 ]
 
-/** What tests need from the machine, known by the helper that they import, directly or not. */
+/** The needs of tests, known by the helper that they import or the program that they start, directly or not. */
 const needs = [
-  { helper: 'test/support/strace.ts', name: 'strace', isThere: () => onPath('strace') },
-  { helper: 'test/support/browser.ts', name: 'chromium', isThere: () => browsers.some((file) => existsSync(file)) },
+  { helpers: ['test/support/strace.ts'], name: 'strace', isThere: () => onPath('strace') },
+  { helpers: ['test/support/browser.ts'], name: 'chromium', isThere: () => browsers.some((file) => existsSync(file)) },
   {
-    helper: 'test/support/own-mounts.ts',
+    helpers: ['test/support/own-mounts.ts'],
     name: 'root or user namespaces, to mount',
     isThere: () => succeeds('unshare', '-rm', 'true'),
   },
   {
-    helper: 'test/support/sandbox.ts',
+    helpers: ['test/support/sandbox.ts'],
     name: 'setpriv, and root or user namespaces, for the sandbox',
     isThere: () => onPath('setpriv') && succeeds('unshare', process.getuid?.() === 0 ? '-m' : '-rm', 'true'),
   },
   {
-    helper: 'test/chaos/crew.ts',
+    helpers: ['test/chaos/crew.ts', 'test/chaos/worker.ts'],
     name: 'libfaketime',
     isThere: () => globSync('/usr/lib/*/faketime/libfaketime.so.1').length > 0,
   },
@@ -52,21 +52,39 @@ export function notRun(): readonly NotRun[] {
   if (missing.length === 0) return []
   return globSync('test/**/*.test.ts').flatMap((file) => {
     const reached = reach(file)
-    const lacking = missing.filter(({ helper }) => reached.has(helper)).map(({ name }) => name)
+    const lacking = missing
+      .filter(({ helpers }) => helpers.some((helper) => reached.has(helper)))
+      .map(({ name }) => name)
     return lacking.length === 0 ? [] : [{ file, needs: lacking.join(', ') }]
   })
 }
 
-function reach(start: string): ReadonlySet<string> {
+/**
+ * The forms in which a test names another file of its own: `from './a.ts'`, `import('./a.ts')`, and the program that it
+ * starts, as `new URL('./a.ts', import.meta.url)` or `join(import.meta.dirname, 'a.ts')`.
+ */
+const references = [
+  /\b(?:from|import) ?\(? ?'(\.[^']+\.(?:ts|mjs))'/g,
+  /\bnew URL\('([^']+\.(?:ts|mjs))', import\.meta\.url\)/g,
+  /\bjoin\(import\.meta\.dirname, '([^']+\.(?:ts|mjs))'\)/g,
+]
+
+/** The files of `test` that a test reaches, itself included. `read` gives the text of a file, or undefined. */
+export function reach(start: string, read: (file: string) => string | undefined = textOf): ReadonlySet<string> {
   const seen = new Set<string>()
   const left = [start]
   for (let file = left.pop(); file !== undefined; file = left.pop()) {
-    if (seen.has(file) || !existsSync(file)) continue
+    const text = seen.has(file) ? undefined : read(file)
+    if (text === undefined) continue
     seen.add(file)
-    for (const [, name = ''] of readFileSync(file, 'utf8').matchAll(/\bfrom '(\.[^']+\.ts)'/g)) {
+    for (const [, name = ''] of references.flatMap((form) => [...text.matchAll(form)])) {
       const next = normalize(join(dirname(file), name))
       if (next.startsWith('test')) left.push(next)
     }
   }
   return seen
+}
+
+function textOf(file: string): string | undefined {
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined
 }

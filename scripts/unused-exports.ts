@@ -1,12 +1,12 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 
-/** What is wrong with the exports of `src` and `console`, each as `file: name`. */
+/** The problems of the exports of `src` and `console`, each as `file: name`. */
 export interface ExportReport {
   readonly exports: number
   /** No other file imports them. */
   readonly unused: readonly string[]
-  /** Only tests use them, so the product never runs what they prove. What its own file uses may be exported for a test. */
+  /** Only tests use them, so the product never runs what they prove. A value that its own file uses may be exported for a test. */
   readonly testOnly: readonly string[]
   /** No TSDoc stands directly above them. */
   readonly undocumented: readonly string[]

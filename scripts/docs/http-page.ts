@@ -90,7 +90,7 @@ function fields(type: z.ZodType, where: string, io: 'input' | 'output'): readonl
   ])
 }
 
-/** The fields of an answer, one level deep: what they hold is in the OpenAPI document. */
+/** The fields of an answer, one level deep: the OpenAPI document has their fields. */
 function shape(schema: Schema): string {
   if (schema.type === 'array') return `a list of ${shape(schema.items ?? {})}`
   const names = Object.entries(schema.properties ?? {}).map(([name, { items }]) => {

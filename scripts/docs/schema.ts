@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { code } from './page.ts'
 
-/** What the pages read of a JSON schema. */
+/** The part of a JSON schema that the pages read. */
 export interface Schema {
   readonly type?: string | readonly string[]
   readonly description?: string

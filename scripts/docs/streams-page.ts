@@ -33,7 +33,7 @@ function replaced(page: string, name: string, written: string): string {
   return `${page.slice(0, from + begin.length)}\n\n${written}\n\n${page.slice(to)}`
 }
 
-/** What every event has; `data` follows from its type. */
+/** The fields of every event; `data` follows from its type. */
 function envelope(union: z.ZodType): string {
   const { data: _, type: __, ...shared } = variants(union)[0]?.properties ?? {}
   return table(['Field', 'Type', ''], rowsOf(shared))

@@ -11,7 +11,7 @@ import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 const worker = agent({ role: 'worker', model: scriptedModel([say('hello')]) })
 const server = { command: 'true' }
 
-/** What is written, where the mistake is, and what would have been right. */
+/** The value, the place of the mistake, and the correct value. */
 const mistakes: [string, object, RegExp][] = [
   [
     'an unknown field',
@@ -78,7 +78,7 @@ const mistakes: [string, object, RegExp][] = [
   ['a server name with a dot', { mcp: { 'a.b': server } }, /\/mcp\/a\.b: .*/],
 ]
 
-describe('a config with a mistake is refused before anything is opened', () => {
+describe('config: a mistake is refused before anything is opened', () => {
   test.each(mistakes)('%s', async (_, change, sentence) => {
     const folder = mkdtempSync(join(tmpdir(), 'statewright-config-'))
     try {

@@ -126,7 +126,7 @@ test('library: an empty reason is taken, as over HTTP', async () => {
   expect((await sw.sessions.list())[0]).toMatchObject({ session_id: sessionId, state: 'paused' })
 })
 
-test('library: a getter is read once, so that what was checked is what is used', async () => {
+test('library: a getter is read once, so that the checked value is the used one', async () => {
   const { sw } = await opened()
   let reads = 0
   const submission = {
@@ -174,7 +174,7 @@ test('library: a function that takes no arguments refuses one, and takes undefin
   }
 })
 
-test('library: the runelog shows what reads, and nothing that writes', async () => {
+test('library: the runelog has methods that read, and none that write', async () => {
   const { sw } = await opened()
   expect(Object.keys(sw.runelog).sort()).toEqual(
     ['count', 'follow', 'head', 'read', 'records', 'row', 'rows', 'search', 'sessionIds', 'tags', 'watch'].sort(),

@@ -45,7 +45,7 @@ async function opened(...script: readonly Scripted[]) {
 
 const refund = call('payments.refund', { order: 42 })
 
-test('inbox: approve needs the digest of what cannot be undone, and lets exactly that happen', async () => {
+test('inbox: approve needs the digest of an irreversible call, and lets exactly that call happen', async () => {
   const { sw, run, id } = await opened(refund, say('Done.'))
   await expect(sw.inbox.approve(id)).rejects.toMatchObject({ code: 'reply_unfit' })
   await expect(sw.inbox.approve(id, { digest: null })).rejects.toMatchObject({ code: 'reply_unfit' })
@@ -84,7 +84,7 @@ test('inbox: settle resolves an unknown outcome, and refuses an outcome that it 
   })
 })
 
-test('observation: the methods show what the functions make of the runes', async () => {
+test('observation: the methods return the same as the functions over the runes', async () => {
   // GIVEN a run with an approved action
   const { sw, clock, run, id } = await opened(refund, say('Done.'))
   await sw.inbox.approve(id, { digest: (await sw.inbox.get(id)).digest })

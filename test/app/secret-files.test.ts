@@ -117,7 +117,7 @@ test.each(['in the usual place', 'beside the store'])(
     expect({ exit, out }).toEqual({ exit: 1, out: expect.stringMatching(/bad +key file +/) })
     expect(out).toContain(refusal)
     expect(err).not.toContain('mv ')
-    // What the refusal advises, both ways.
+    // The two remedies in the refusal.
     rmSync(note)
     expect(keyOf(store).signer().public_key).toBe(other)
     writeFileSync(note, public_key)
@@ -183,7 +183,7 @@ test('F-85 backup: a store that never had a key is copied without a warning', as
   expect(JSON.parse(out)).toEqual({ store: `sqlite:${copy}/app.db`, key_problem: null })
 })
 
-test('F-85 secrets: where no file can be made, the refusal names what can be set', () => {
+test('F-85 secrets: if no file can be made, the refusal names the variable to set', () => {
   vi.stubEnv('STATEWRIGHT_HOME', '/dev/null')
   expect(() => keyOf(store).signer()).toThrow(
     /\/key cannot be used: it cannot be made \(ENOTDIR\)\. Name a folder .* with STATEWRIGHT_HOME\.$/,

@@ -86,7 +86,7 @@ const keyIn = ({ database }: Place) => keyOf(`sqlite:${database}`).publicKey()
 
 function harmless({ name }: Damage, place: Place): string | undefined {
   if (/(raise|lower|take).* position/.test(name)) return documented[2]
-  // Space around the public half, or a store without it: what the key signs is judged as before.
+  // Space around the public half, or a store without it: signed statements are judged as before.
   if (/\.(key|pub)$/.test(name) && keyIn(place) === keyIn(pristine)) return documented[1]
   return undefined
 }
@@ -100,7 +100,7 @@ test('damage: the untouched store and its bundle verify', async () => {
     expect(await runCli(['verify', ...argumentsFor({ target }, pristine)])).toMatchObject({ exit: 0, err: '' })
 })
 
-test('damage: whatever is changed, deleted, inserted, swapped, cut or hashed again is named, or documented as unseen', async () => {
+test('damage: every change, deletion, insertion, swap, cut or new hash is named, or documented as unseen', async () => {
   const every = all(isProof ? 60 : 3)
   const special = every.filter(({ name }) => /^F-|append|drop|add a|mark|models|behind/.test(name))
   const chosen = isProof ? every : [...sample(special, 25), ...sample(every, 60)]
@@ -125,7 +125,7 @@ test('damage: whatever is changed, deleted, inserted, swapped, cut or hashed aga
   expect(new Set([...counts.keys()])).toEqual(new Set(['named', 'refused', ...documented]))
 })
 
-test('damage: what stays unseen is what the operating page says', () => {
+test('damage: the unseen ones are exactly those of the operating page', () => {
   const page = readFileSync(file('../../docs/operating.md'), 'utf8')
   for (const name of documented) expect(page).toContain(name)
 })

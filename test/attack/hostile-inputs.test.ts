@@ -183,7 +183,7 @@ async function post(served: Served, path: string, raw: string): Promise<string |
   return isFine ? undefined : String(status)
 }
 
-test('a real server: F-88 hostile input from tools, models, MCP and HTTP is refused or plain data, and the process stays responsive', async () => {
+test('F-88 hostile inputs: a real server refuses input of tools, models, MCP and HTTP or records it as data, and stays responsive', async () => {
   const folder = scratch.fresh()
   const config = join(folder, 'statewright.config.ts')
   const agents = pathToFileURL(join(import.meta.dirname, '../support/hostile-agents.ts')).href
@@ -209,7 +209,7 @@ test('a real server: F-88 hostile input from tools, models, MCP and HTTP is refu
   expect(served.out() + served.err()).not.toMatch(/\n\s+at .*\(/)
 }, 1_200_000)
 
-test('hostile inputs: readers of values, forms, replies, schemas, arguments and YAML never throw, and what they accept can be recorded', () => {
+test('hostile inputs: readers of values, forms, replies, schemas, arguments and YAML never throw, and accepted values can be recorded', () => {
   const texts = [...fixedTexts, ...randomTexts(isProof ? 3_000 : 60, seed)]
   const unexplained: string[] = []
   for (const { name, text } of texts) {
@@ -243,7 +243,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** What was accepted must have a canonical text. */
+/** An accepted value must have a canonical text. */
 function recorded(read: object): void {
   if ('value' in read) canonicalJson(read.value as never)
   else if (!('problem' in read) || typeof read.problem !== 'string' || read.problem === '')

@@ -114,7 +114,7 @@ function attemptsOn(target: Target, routes: readonly DeclaredRoute[]): readonly 
   })
 }
 
-/** What each route answers to an admin who asks as it should be, by method and path; and all that anyone may have. */
+/** The answer of each route to a valid request of an admin, by method and path; and all public responses. */
 async function createSceneOf(target: Target, routes: readonly DeclaredRoute[]) {
   const client = createRawClient(target.port)
   const own = new Map<string, RawAnswer>()

@@ -104,7 +104,7 @@ describe('F-89 shell.exec: a command', () => {
     tally.count('shell.exec: ways out of the sandbox')
   })
 
-  test('F-91: leaves no half of a secret in what is cut of its output', async () => {
+  test('F-91: leaves no half of a secret in cut output', async () => {
     const { redactLong } = createRedactor({ secrets: new Map([['bank', canary]]) })
     const shell = workspaceTools({ root, shell: { maxOutputBytes: 1_000 } }).find((t) => t.name === 'shell.exec')
     const command = `printf '%0990d' 0; printf '${canary}'`
@@ -150,7 +150,7 @@ describe('F-89 shell.exec: a command', () => {
     for (const folder of ['/tmp', home, '/dev/shm']) expect(existsSync(join(folder, 'left-behind'))).toBe(false)
   })
 
-  test.runIf(isSuperuser)('is refused in a folder of the superuser that is in use, with what to do', () => {
+  test.runIf(isSuperuser)('is refused in a folder of the superuser that is in use, with a remedy', () => {
     const used = join(home, 'used')
     mkdirSync(used)
     writeFileSync(join(used, 'file'), '')

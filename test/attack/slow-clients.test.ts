@@ -183,7 +183,7 @@ test('F-87 answers: clients that do not take a large answer are cut off when all
   const growth = (peak - before) / mb
   tally.count('answers that no client reads', abandoned, growth > 384 ? 1 : 0)
   console.log(`${abandoned} answers of 12 MB that no client reads: ${growth.toFixed(1)} MB`)
-  // Without the limit, all of them would be held. What was cut off is garbage for a while.
+  // Without the limit, all of them would be held. Memory of cut connections is garbage for a while.
   expect(growth).toBeLessThan(384)
   // Those that wait longest were cut off; the last ones are within the limit and can still be read.
   const rest = 3 * longest - 100_000

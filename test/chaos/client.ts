@@ -52,7 +52,7 @@ export function createClient(bank: Awaited<ReturnType<typeof startBank>>, chance
   let life: Life | undefined
   let isClosed = false
 
-  /** What the process that lives now answers; undefined if it died before it did. */
+  /** The answer of the process that lives now; undefined if it died before it did. */
   async function ask(path: string, body?: object, key?: string) {
     const asked = life
     if (asked === undefined) return undefined

@@ -31,7 +31,7 @@ export interface Scene {
 
 const skews_s = [15, -15, 600, -600]
 
-/** What each fault does to a worker. It resolves when the fault is over. */
+/** The effect of each fault on a worker. It resolves when the fault is over. */
 export const deeds: Readonly<Record<FaultKind, (worker: Worker, scene: Scene) => Promise<void>>> = {
   async kill(worker) {
     await worker.kill()
@@ -74,7 +74,7 @@ export const deeds: Readonly<Record<FaultKind, (worker: Worker, scene: Scene) =>
     })
     await Promise.race([begun.promise, delay(2_000)])
     forget()
-    // Opening a store is what used to wait for every open transaction.
+    // Opening a store must not wait for open transactions.
     const starting = await other()
     await starting.kill()
     await starting.start()

@@ -98,7 +98,7 @@ export async function playKills({ folder, kills, runs, chance, tell = () => {} }
     }
   }
 
-  /** What was acknowledged against what is recorded. */
+  /** The acknowledged answers against the record. */
   async function compare() {
     const { runelog } = await openStore(store)
     const recorded = new Set<string>()

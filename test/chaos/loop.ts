@@ -54,7 +54,7 @@ export async function playFaults({ database, crash, faults, runs, chance, tell =
         )
     }
     await Promise.all(underWay)
-    // What a tool that ignores its signal may still do is over before connections are cut.
+    // A tool that ignores its signal ends before connections are cut.
     await untilOver(45_000)
   }
   while (operator.submitted() < runs) {

@@ -4,7 +4,7 @@ import { faultAgents } from './agents.ts'
 import { connectBank } from './bank.ts'
 
 /**
- * What `statewright serve` serves in the kill loop. Everything is loaded before
+ * The config of `statewright serve` in the kill loop. Everything is loaded before
  * the word "go" comes, and nothing of the store is touched: a process that is
  * killed often has its successor ready.
  */

@@ -34,7 +34,7 @@ async function exportedNames(): Promise<ReadonlyMap<unknown, string>> {
   return names
 }
 
-/** What a file imports as a value and hands to `call`. */
+/** The values that a file imports and hands to `call`. */
 function calledIn(text: string): readonly string[] {
   const imported = [...text.matchAll(/^import \{([^}]+)\} from '[./]+surface\/operations\/[\w-]+\.ts'/gm)]
   return imported.flatMap(([, list = '']) => {

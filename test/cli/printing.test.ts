@@ -33,7 +33,7 @@ const careless: Command = {
   },
 }
 
-test('F-95 terminal: no command can print a control or a bidi character, whatever it forgets', async () => {
+test('F-95 terminal: no command can print a control or a bidi character, even if it escapes nothing itself', async () => {
   let asked = ''
   const { out, err } = await runCli(['careless'], {
     commands: [careless],

@@ -15,7 +15,7 @@ import { createWorld } from '../support/world.ts'
 const plain = paintFor(false)
 const esc = '\u001b'
 
-describe('what others wrote cannot act on a terminal', () => {
+describe('render: text of others cannot act on a terminal', () => {
   test.each([
     ['an escape sequence', `${esc}[2J`, '\\u{1b}[2J'],
     ['a right-to-left override', 'a\u202eb', 'a\\u{202e}b'],
@@ -70,7 +70,7 @@ describe('a card', () => {
   })
 })
 
-test('render: columns line up by what is seen, colours or not', () => {
+test('render: columns line up by their visible width, with and without colours', () => {
   const { good } = paintFor(true)
   expect(
     columns([
@@ -158,7 +158,7 @@ describe('a viewer', () => {
     return { seen, viewer: createViewer(io, detail) }
   }
 
-  test('viewer: shows streamed text once, and what was missed from the record', () => {
+  test('viewer: shows streamed text once, and missed text from the record', () => {
     const { seen, viewer } = watching('story')
     for (const heard of [delta(0, 'Hello '), delta(6, 'wor'), completed('Hello world')]) viewer.show(heard)
     expect(seen.join('')).toBe('Hello world\n')
@@ -170,7 +170,7 @@ describe('a viewer', () => {
     expect(seen.join('')).toBe('Hello world\n')
   })
 
-  test('viewer: what happens around the text begins on a line of its own', () => {
+  test('viewer: events around the text begin on a line of their own', () => {
     const { seen, viewer } = watching('story')
     viewer.show(delta(0, `Hi${esc}`))
     viewer.say('wait')

@@ -29,7 +29,7 @@ beforeEach(async () => {
   await runelog.close()
 })
 
-/** What an attacker does who has the file: takes the triggers away, and puts them back afterwards. */
+/** An attacker with the file removes the triggers, and restores them afterwards. */
 function tampering(work: (db: DatabaseSync) => void): void {
   const db = new DatabaseSync(path)
   const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all()
@@ -251,7 +251,7 @@ describe('export', () => {
   })
 })
 
-test('runelog commands: redact, archive and rebuild say what they did, and the store still verifies', async () => {
+test('runelog commands: redact, archive and rebuild report their effect, and the store still verifies', async () => {
   expect(await runCli(['redact', 'ses_1', '4', '--reason', 'a name', ...store()])).toMatchObject({ exit: 0, err: '' })
   expect(await runCli(['archive', 'ses_2', ...store()])).toMatchObject({ exit: 0, err: '' })
   expect(await runCli(['rebuild', ...store()])).toEqual({ exit: 0, err: '', out: '15 runes folded.' })

@@ -29,7 +29,7 @@ test('topology: an edge that no specification has carries its reason, and a labe
 })
 
 test.each(machines.map((machine) => [machine.name, machine] as const))(
-  '%s prints in all forms',
+  'topology: machine %s prints in all forms',
   async (name, machine) => {
     const json = await runCli(['topology', name, '--json'])
     const mermaid = await runCli(['topology', name, '--mermaid'])

@@ -13,7 +13,7 @@ const deciding =
   (from, on, guards) =>
     suppose(machine, from, on, (guard) => guards[guard] === true)
 
-describe.each(machines.map((machine) => [machine.name, machine] as const))('%s', (_, machine) => {
+describe.each(machines.map((machine) => [machine.name, machine] as const))('machine %s: conformance', (_, machine) => {
   test('suppose() answers as the table reads, for every state, trigger and guard valuation', () => {
     expect([...tableDifferences(machine, deciding(machine))]).toEqual([])
     const cases = [...tableCases(machine)].length

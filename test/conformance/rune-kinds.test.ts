@@ -4,7 +4,7 @@ import { machines } from '../../src/machines/all.ts'
 import { isKind, kinds } from '../../src/runes/kinds.ts'
 
 test.each(machines.map((machine) => [machine.name, machine as Machine] as const))(
-  'every rune that %s writes has a shape',
+  'rune kinds: every rune that machine %s writes has a shape',
   (_, machine) => {
     const written = runeKinds(machine)
     expect(written.length).toBeGreaterThan(0)

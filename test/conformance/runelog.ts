@@ -7,7 +7,7 @@ import type { OpenStore } from './runelog/store.ts'
 import { describeWriting } from './runelog/writing.ts'
 
 /**
- * What every store must do. `open` gives a new, empty one; the suite disposes
+ * The contract of every store. `open` gives a new, empty one; the suite disposes
  * of it. A lasting store outlives its process, and can be opened again.
  */
 export function describeRunelog(name: string, open: OpenStore, { lasting = true } = {}): void {

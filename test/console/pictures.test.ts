@@ -12,7 +12,7 @@ import { machines } from '../../src/machines/all.ts'
 import { exactSpan } from '../../src/observation/durations.ts'
 
 test.each(machines.map((machine) => [machine.name, machine as Machine] as const))(
-  'the picture of %s has exactly its states and moves; no two states and no two numbers touch',
+  'pictures: %s has exactly its states and moves; no two states and no two numbers touch',
   (_, machine) => {
     const { boxes, wires, width, height } = layoutOf(machine)
     expect(boxes.map((box) => box.state).sort()).toEqual(Object.keys(machine.states).sort())

@@ -26,7 +26,7 @@ test('session: the state at any event, by scrubbing, is the state that the reduc
   )
 })
 
-test('session: a history that is longer than what is kept at once is the same', () => {
+test('session: a history that is longer than the kept window is the same', () => {
   const runes = Array.from({ length: 60 }, (_, i) => randomRun(dice(i)).runes as readonly Rune[]).flat()
   const long = runes.map((rune, i) => ({ ...rune, event_id: i + 1 }))
   expect(long.length).toBeGreaterThan(1_000)
@@ -50,7 +50,7 @@ test('session: a spine that begins in the middle ends where one from the beginni
       }
       const alive = (spine: typeof late) => spine.entries().map(({ subject_id, state }) => `${subject_id} ${state}`)
       const wasOver = new Set(given.map(({ subject_id }) => subject_id))
-      // What was over when the server looked is not on its list either.
+      // Runs that had ended when the server looked are not on its list either.
       expect(alive(late).filter((entry) => alive(early).includes(entry))).toEqual(alive(early))
       for (const entry of alive(late))
         if (!alive(early).includes(entry)) expect(wasOver.has(entry.split(' ')[0] as string)).toBe(true)

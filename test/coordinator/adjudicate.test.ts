@@ -15,7 +15,7 @@ const matched = (verdict: MatchedRule['verdict'], severity: MatchedRule['severit
   reason: 'Because.',
 })
 
-describe('Verdicts', () => {
+describe('Coordinator: verdicts', () => {
   test('every combination of verdicts, severities and risks gives what the table says', () => {
     const one = fc.record({ verdict: fc.constantFrom(...verdicts), severity: fc.constantFrom(...severity.options) })
     fc.assert(
@@ -82,7 +82,7 @@ const context: RuleContext = {
   answers: [],
 }
 
-describe('Cedar', () => {
+describe('Coordinator: Cedar', () => {
   const engine = createCedarRuleEngine()
   const request = { agent_id: 'agent_x', command_id: 'cmd_x', context }
   const permit = (condition: string) => `permit (principal, action, resource) when { ${condition} };`
@@ -163,7 +163,7 @@ describe('F-53 rules', () => {
   const policy = (condition: string) =>
     `@id("rule_x") @reason("x") @severity("warn") permit (principal, action, resource) when { ${condition} };`
 
-  test('F-53 rules: one mistake of a rule is listed once, wherever it stands and whatever follows from it', () => {
+  test('F-53 rules: one mistake of a rule is listed once, wherever it stands, without its consequences', () => {
     for (const condition of ['context.nope && context.nope', 'action == Action::"other"', 'principal is Stranger'])
       expect(engine.check('rule_x', policy(condition)).problems, condition).toHaveLength(1)
     expect(engine.check('rule_x', policy('context.nope || context.neither')).problems).toHaveLength(2)
@@ -175,7 +175,7 @@ describe('F-53 rules', () => {
     expect(engine.judge({ digest: 'f53', policies: rules }, [request])[0]?.errors).toHaveLength(1)
   })
 
-  test('F-53 rules: what cannot be decided names the rule that failed', () => {
+  test('F-53 rules: an undecided verdict names the rule that failed', () => {
     const boom = rule('rule_boom', 'warn', 'context.memory_count * 9223372036854775807 + 9223372036854775807 > -1')
     const memories = [1, 2].map((n) => ({ id: `m${n}`, type: 't', scope: 'repo', content: 'c', confidence: 1 }))
     const { artifacts } = plan({

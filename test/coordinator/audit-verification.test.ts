@@ -31,7 +31,7 @@ const numbered = ({ log_id: _, ...entry }: AuditEntry, i: number) => {
   return { log_id: idOf('log', body, ports.sha256), ...body }
 }
 
-test('F-52 audit log: what the Coordinator wrote verifies, and the tape names every entry', () => {
+test('F-52 audit log: the log that the Coordinator wrote verifies, and the tape names every entry', () => {
   expect(verifyPlan(files, ports)).toEqual([])
   expect(withEntries((entries) => entries)).toEqual([])
   // The refused answers moved nothing; they are named by the move after them.

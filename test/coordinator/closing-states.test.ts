@@ -5,8 +5,8 @@ import { canonicalJson, type Json } from '../../src/kernel/json.ts'
 import { command, inputOf, intentOf, plan, ports, registryWith, until } from '../support/coordinator.ts'
 import { scenario } from '../support/scenario.ts'
 
-describe('REVIEW_PACK_BUILT', () => {
-  scenario('CO-09', 'A reviewer sees impact with its basis, the way back, and who has to look', () => {
+describe('Coordinator: REVIEW_PACK_BUILT', () => {
+  scenario('CO-09', 'A reviewer sees impact with its basis, the way back, and the required reviewers', () => {
     // GIVEN a plan, WHEN the review pack is built
     const pack = plan().artifacts.review_pack
     // THEN every estimate says where it comes from
@@ -74,7 +74,7 @@ describe('REVIEW_PACK_BUILT', () => {
   })
 })
 
-describe('FROZEN_OUTPUTS and DONE', () => {
+describe('Coordinator: FROZEN_OUTPUTS and DONE', () => {
   scenario('CO-10', 'Every output has its checksum, and the lineage leads from intent to outputs', () => {
     // GIVEN a finished plan
     const { artifacts, tape, lineage } = plan()

@@ -34,7 +34,7 @@ function playing(choices: readonly Readonly<Record<string, string>>[]) {
 
 const wrong = { target: 'production', other: 'go' }
 
-describe('AWAITING_ANSWERS and RULES_EVALUATED', () => {
+describe('Coordinator: AWAITING_ANSWERS and RULES_EVALUATED', () => {
   scenario('CO-16', 'An answer that the rules do not let stand sends the plan back to them', () => {
     // GIVEN an answer against the rules, and one that is fine
     const once = playing([wrong])
@@ -107,7 +107,7 @@ describe('AWAITING_ANSWERS and RULES_EVALUATED', () => {
 
   scenario(
     'CO-16',
-    'Only the answer at fault comes back, and what was left to its default is not asked instead',
+    'Only the answer at fault comes back; a question that was left to its default is not asked instead',
     () => {
       // GIVEN three questions about one step and room for two of them
       const three = intentOf((i) => ({

@@ -16,8 +16,8 @@ import {
 } from '../support/coordinator.ts'
 import { scenario } from '../support/scenario.ts'
 
-describe('RECEIVED', () => {
-  scenario('CO-01', 'An intent is taken in, gets a run id and a tape, whatever it is', () => {
+describe('Coordinator: RECEIVED', () => {
+  scenario('CO-01', 'Any intent is taken in and gets a run id and a tape', () => {
     // GIVEN an intent, and something that is none
     for (const intent of [intentOf(), { hello: 'world' }, 'words', null]) {
       // WHEN it is received
@@ -57,7 +57,7 @@ describe('RECEIVED', () => {
   })
 })
 
-describe('PRECHECKED', () => {
+describe('Coordinator: PRECHECKED', () => {
   scenario('CO-02', 'A sound intent is confirmed against shape, seal, red lines and registry', () => {
     // GIVEN a sound intent, WHEN it is coordinated
     const { artifacts, tape } = plan()
@@ -191,7 +191,7 @@ describe('PRECHECKED', () => {
   })
 })
 
-describe('CONTEXT_BUILT', () => {
+describe('Coordinator: CONTEXT_BUILT', () => {
   scenario('CO-03', 'Memory, facts and policy become one bundle', () => {
     // GIVEN an empty memory pack, WHEN the plan is made
     const { artifacts, tape } = plan()
@@ -238,7 +238,7 @@ describe('CONTEXT_BUILT', () => {
   })
 })
 
-describe('RULES_EVALUATED', () => {
+describe('Coordinator: RULES_EVALUATED', () => {
   scenario('CO-04', 'Every planned command gets a decision with all its reasons, and the plan a risk', () => {
     // GIVEN rules of several classes that match the same command
     const { artifacts, tape } = plan()
@@ -286,7 +286,7 @@ describe('RULES_EVALUATED', () => {
     expect(artifacts.risk_assessment.at(-1)).toMatchObject({ overall_risk: 'medium', declared_risk: 'medium' })
   })
 
-  scenario('CO-04', 'The rules judge what the registry knows, however little the intent admits', () => {
+  scenario('CO-04', 'The rules judge the facts of the registry, even if the intent admits less', () => {
     // GIVEN an intent that calls a writing command of medium risk reading and low
     const intent = intentOf((i) => ({
       ...i,
@@ -299,7 +299,7 @@ describe('RULES_EVALUATED', () => {
     })
   })
 
-  scenario('CO-04', 'A deny that may be dropped drops the command, and whatever depends on it, with the reason', () => {
+  scenario('CO-04', 'A deny that may be dropped drops the command and its dependents, with the reason', () => {
     // GIVEN a mild deny on a command of low risk, on which another one depends
     const registry = rulesOnly(
       rule('rule_ok', 'allow', 'true || context.risk >= 0'),
@@ -337,7 +337,7 @@ describe('RULES_EVALUATED', () => {
     ).toEqual(['cmd_read'])
   })
 
-  scenario('CO-04', 'What the rules cannot decide is blocked, never allowed', () => {
+  scenario('CO-04', 'A command that the rules cannot decide is blocked, never allowed', () => {
     const intent = intentOf((i) => ({ ...i, planned_commands: [planned('cmd_read')] }))
     const allow = rule('rule_ok', 'allow', 'context.risk >= 0')
     // GIVEN silence; a deny rule that overflows while it is evaluated; the same beside an allow

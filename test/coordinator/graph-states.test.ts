@@ -14,7 +14,7 @@ import {
 } from '../support/coordinator.ts'
 import { scenario } from '../support/scenario.ts'
 
-describe('GRAPH_DRAFTED', () => {
+describe('Coordinator: GRAPH_DRAFTED', () => {
   scenario('CO-05', 'Phases, verdicts, gates and actions become a graph with lanes', () => {
     // GIVEN a parallel phase, a reviewed step and a review category, WHEN the graph is drafted
     const { artifacts, tape } = plan()
@@ -61,7 +61,7 @@ describe('GRAPH_DRAFTED', () => {
     ).toEqual(['execution_graph_draft'])
   })
 
-  scenario('CO-05', 'Steps wait for what they depend on, and for a condition that is given', () => {
+  scenario('CO-05', 'Steps wait for their dependencies, and for a condition if one is given', () => {
     // GIVEN a parallel phase in which one step depends on another, and a step with a condition
     const intent = intentOf((i) => ({
       ...i,
@@ -157,7 +157,7 @@ describe('GRAPH_DRAFTED', () => {
   })
 })
 
-describe('GRAPH_FINALIZED', () => {
+describe('Coordinator: GRAPH_FINALIZED', () => {
   const asking = intentOf((i) => ({
     ...i,
     open_questions: [
@@ -213,7 +213,7 @@ describe('GRAPH_FINALIZED', () => {
     )
   })
 
-  scenario('CO-08', 'An answer may lower a risk, but never below what the registry says', () => {
+  scenario('CO-08', 'An answer may lower a risk, but never below that of the registry', () => {
     // GIVEN an intent that puts the risk of two steps at high, and an answer that says low
     const lower = { set_risk: { cmd_scan: 'low', cmd_write: 'low' } }
     const suggested_answers = [{ value: 'calm', answer_text: 'It is calm.', rationale: 'I looked.', effect: lower }]

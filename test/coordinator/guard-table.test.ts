@@ -360,7 +360,7 @@ const cases: { readonly [G in CoordinationGuard]: { holds: Finding; fails: reado
   },
 }
 
-describe('The guard table', () => {
+describe('Coordinator: guard table', () => {
   for (const guard of guardNames(coordinationMachine))
     scenario('CO-15', `${guard} holds, fails where it should, and keeps the state from being left`, () => {
       // GIVEN the guard's own readings, THEN it holds once and fails in each of its ways, always with a reason

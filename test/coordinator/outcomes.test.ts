@@ -21,7 +21,7 @@ import { scenario } from '../support/scenario.ts'
 const only = (...commands: readonly object[]) => intentOf((i) => ({ ...i, planned_commands: commands as never }))
 const allow = rule('rule_ok', 'allow', 'context.risk >= 0')
 
-describe('BLOCKED', () => {
+describe('Coordinator: BLOCKED', () => {
   scenario('CO-12', 'Each condition that blocks gives its true cause, and a way out', () => {
     const inactive = (status: string) =>
       registryWith({ ...(content.find(({ id }) => id === 'cmd_scan') as object), status } as never)
@@ -103,7 +103,7 @@ describe('BLOCKED', () => {
   })
 })
 
-describe('ABORTED', () => {
+describe('Coordinator: ABORTED', () => {
   const conflict = rulesOnly(
     rule('rule_must', 'allow', 'context.risk >= 0', {}, 'block'),
     rule('rule_never', 'deny', 'resource == Command::"cmd_scan"', {}, 'block'),
@@ -187,7 +187,7 @@ describe('ABORTED', () => {
   })
 })
 
-describe('Recovery', () => {
+describe('Coordinator: recovery', () => {
   scenario('CO-24', 'A corrected intent is a new coordination that names the one it takes the place of', () => {
     // GIVEN a coordination that was blocked, and one that was aborted
     for (const intent of [only(planned('cmd_raed')), { ...(intentOf() as object), shell: 'x' } as never]) {

@@ -48,7 +48,7 @@ test.each(Object.keys(spellings))('F-49 payload keys: every name is found in spi
   }
 })
 
-test('F-49 payload keys: an intent with such a key is aborted, and the message says what the key reads as', () => {
+test('F-49 payload keys: an intent with such a key is aborted, and the message shows how the key reads', () => {
   for (const key of ['exec', 'cmd', 'commandLine', 'shell_command', 'run ', 'ѕhеll']) {
     const { state, artifacts } = plan({ intent: intentOf((i) => ({ ...i, metadata: { notes: [{ [key]: 'echo' }] } })) })
     expect([key, state]).toEqual([key, 'ABORTED'])

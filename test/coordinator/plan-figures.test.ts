@@ -106,7 +106,7 @@ describe('F-43 file budget', () => {
     },
   )
 
-  test('F-43 file budget: what a step changes beyond the files that the intent targets is its own', () => {
+  test('F-43 file budget: files of a step that the intent does not target count for that step', () => {
     expect(impact(five, [7, 8, 2])).toMatchObject({ estimated: 10 })
     expect(impact(five, [2, 2, 2])).toMatchObject({ estimated: 5 })
     expect(impact([], [12, 12])).toMatchObject({ state: 'BLOCKED', estimated: 24, within: 'no' })

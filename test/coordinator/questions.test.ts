@@ -32,8 +32,8 @@ function keysAsked(change: Parameters<typeof plan>[0]): readonly string[] {
 const types = ['clarification', 'blocker', 'optimization', 'risk_mitigation']
 const oneOfEach = types.map((type) => openQuestion(`a_${type}`, { type }))
 
-describe('QUESTIONS_EMITTED', () => {
-  scenario('CO-06', 'Questions carry type, level, evidence, impact and what happens without an answer', () => {
+describe('Coordinator: QUESTIONS_EMITTED', () => {
+  scenario('CO-06', 'Questions carry type, level, evidence, impact and the effect of no answer', () => {
     // GIVEN a question about one step
     const { state, waits_for, tape } = plan({
       intent: asking([openQuestion('which_way', { affects_steps: ['cmd_scan'] })]),
@@ -143,7 +143,7 @@ describe('QUESTIONS_EMITTED', () => {
     }
   })
 
-  scenario('CO-06', 'What may not be asked and has no default is blocked', () => {
+  scenario('CO-06', 'A question that may not be asked and has no default blocks the plan', () => {
     // GIVEN a question whose default is to block; and a policy that does not fall back
     for (const [question, more] of [
       [openQuestion('which_way', { default_strategy: block }), {}],
@@ -189,7 +189,7 @@ describe('QUESTIONS_EMITTED', () => {
   })
 })
 
-describe('AWAITING_ANSWERS', () => {
+describe('Coordinator: AWAITING_ANSWERS', () => {
   const intent = asking([
     openQuestion('must_know', { blocking_level: 'critical' }),
     openQuestion('nice_to_know', { blocking_level: 'low' }),
@@ -275,7 +275,7 @@ describe('AWAITING_ANSWERS', () => {
     ).toBe(false)
   })
 
-  test('Questions that are withdrawn block the plan, whatever their defaults are', () => {
+  test('Withdrawn questions block the plan, even if they have defaults', () => {
     const left = plan({ intent }, [{ withdrawn: true }])
     expect(left.state).toBe('BLOCKED')
     expect(left.artifacts.failure_pack).toMatchObject({

@@ -30,7 +30,7 @@ function planned(input: CoordinationInput, choices: readonly number[]): { end: C
 const linesIn = (files: Files, name: string) =>
   (JSON.parse(files[name] ?? '') as { red_lines: { verdict: string }[] }).red_lines.map(({ verdict }) => verdict)
 
-/** What the decision must be as far as red lines, policy, risk and budgets decide it. Undefined: something else decided. */
+/** The required decision, as far as red lines, policy, risk and budgets decide it. Undefined: something else decided. */
 function expectedCause(
   { atFirst, isForbidden, forbidsUnknown, plan }: ReturnType<typeof judgePlan>,
   isReached: boolean,
@@ -77,7 +77,7 @@ function compare(input: CoordinationInput, known: Known, choices: readonly numbe
   judged.atFirst.forEach((verdict, i) => {
     if (verdict === 'crossed') count(`RL${i + 1} crossed`)
   })
-  // What it all comes to.
+  // The combined decision.
   const isReached = files['review_pack.json'] !== undefined
   const isUnsealed = decided === 'checksum_mismatch'
   const expected = isUnsealed ? undefined : expectedCause(judged, isReached, input.memory !== null)
@@ -87,7 +87,7 @@ function compare(input: CoordinationInput, known: Known, choices: readonly numbe
   expect(end.state).toBe(stateOf(decided))
   count(`${end.state} ${decided}`)
 
-  // Rules: what they leave undecided, contradict or deny for good ends it.
+  // Rules: an undecided, contradictory or final denial ends it.
   if (decided === 'rule_conflict') expect(judged.judged.some(({ isContradicted }) => isContradicted)).toBe(true)
   if (decided === 'rules_undecidable') expect(judged.judged.some(({ isUndecided }) => isUndecided)).toBe(true)
   if (decided === 'DONE')
@@ -101,7 +101,7 @@ function compare(input: CoordinationInput, known: Known, choices: readonly numbe
     expect(without).toEqual(expect.arrayContaining(bare))
   }
   if (judged.mode === 'full_auto') {
-    // Red line 2: whatever is open, no file has a question in it.
+    // Red line 2: no file has a question in it.
     expect(Object.keys(files).filter((name) => name.startsWith('question_pack'))).toEqual([])
     if ((input.intent as { open_questions: unknown[] }).open_questions.length > 0) count('RL2 at stake')
   }
@@ -142,7 +142,7 @@ function comparePlan(files: Files, { plan, submitted, judged }: ReturnType<typeo
   if (plan?.risk !== submitted) count('risk other than submitted')
 }
 
-/** The input is long; what matters is the seed, the place and the difference. */
+/** The input is long; the seed, the place and the difference suffice. */
 function briefly<T>({ failed, seed: from, counterexamplePath, errorInstance }: fc.RunDetails<T>) {
   if (!failed) return
   const cause = errorInstance instanceof Error ? (errorInstance.stack ?? errorInstance.message) : String(errorInstance)
@@ -156,7 +156,7 @@ function stateOf(cause: string): string {
     : 'BLOCKED'
 }
 
-test('random plans: red lines, risk and budgets computed from the frozen files agree with what was decided', () => {
+test('random plans: red lines, risk and budgets computed from the frozen files agree with the decision', () => {
   const runs = isProof ? 1000 : 200
   fc.assert(
     fc.property(randomPlan, ({ input: { input, known }, choices }) => compare(input, known, choices)),

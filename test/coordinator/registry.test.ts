@@ -19,7 +19,7 @@ function problemsOf(...entries: readonly Json[]): readonly string[] {
 const policy = (text: string) => rule('rule_r01_x', 'allow', 'true', { policy: text })
 const head = '@id("rule_r01_x") @reason("Because.") @severity("warn")'
 
-describe('Admission', () => {
+describe('registry: admission', () => {
   test('a registry is taken with a checksum for every entry, and its rules say severity and reason', () => {
     const { entries } = registryOf()
     expect(entries).toHaveLength(content.length)

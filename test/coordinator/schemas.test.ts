@@ -14,7 +14,7 @@ import {
   registryOf,
 } from '../support/coordinator.ts'
 
-describe('Schemas', () => {
+describe('Coordinator: schemas', () => {
   test('every shape is exported as JSON Schema with its required members', () => {
     const exported = coordinatorJsonSchemas()
     expect(Object.keys(exported)).toEqual(Object.keys(coordinatorSchemas))
@@ -64,7 +64,7 @@ describe('Schemas', () => {
     }
   })
 
-  test('a policy fills in its defaults, and full_auto has no questions whatever it says', () => {
+  test('a policy fills in its defaults, and full_auto has no questions even if it allows some', () => {
     const read = (more: object) => executionPolicy.parse(policyWith(more))
     expect(read({}).question_budget).toBe(999)
     expect(read({ mode: 'semi_auto' }).question_budget).toBe(3)

@@ -3,7 +3,7 @@ import { timedTape } from '../../src/coordinator/coordinate.ts'
 import { answering, intentOf, openQuestion, plan } from '../support/coordinator.ts'
 import { scenario } from '../support/scenario.ts'
 
-describe('Audit', () => {
+describe('Coordinator: tape and audit log', () => {
   const intent = intentOf((i) => ({ ...i, open_questions: [openQuestion('which_way')] }))
   const { tape, audit, run_id } = plan({ intent }, [answering(plan({ intent }).waits_for, { which_way: 'go' })])
 

@@ -56,7 +56,7 @@ function startedBy({ runes }: Append): readonly Draft[] {
   return [...last.values()].filter((rune) => rune.to === 'running')
 }
 
-/** Whatever a dead worker began is begun again. */
+/** Every call of a dead worker is begun again. */
 export const retriesWhatWasLost: Build = ({ tools, ...rest }) => ({
   ...rest,
   tools: tools.map((honest) => tool({ ...honest, idempotent: true })),

@@ -49,7 +49,7 @@ export interface Chaos {
   readonly reached: (mark: string) => void
 }
 
-/** What may be answered to a client that comes at a bad moment. Anything else is a mistake of ours. */
+/** The allowed answers to a client at a bad moment. Any other answer is our mistake. */
 const refusals = [
   'interaction_closed',
   'transition_refused',

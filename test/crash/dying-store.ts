@@ -6,8 +6,8 @@ import type { Outside } from './outside.ts'
 
 /**
  * The store as a living process sees it: it may die before each append and
- * after it, when the append is on disk and no caller has heard of that. What it
- * did hear of, it tells the outside.
+ * after it, when the append is on disk and no caller has heard of that. It reports the acknowledged
+ * ones to the outside.
  */
 export function dyingStore(disk: Store, life: Life, outside: Outside): Store {
   const whileAlive =

@@ -12,7 +12,7 @@ import { quiet } from './quiet.ts'
 import { createTools } from './tools.ts'
 import { orphanProblems, verdict } from './verdict.ts'
 
-/** What is put together for one life. A broken build changes a part of it. */
+/** The parts of one life. A broken build changes a part of it. */
 export interface Parts {
   readonly store: Store
   readonly tools: readonly Tool[]

@@ -5,21 +5,21 @@ export interface Life {
    * and neither does any later point of the same life.
    */
   point(label: string): Promise<void>
-  /** Never resolves once it has died: whatever is awaited after this, the dead do not. */
+  /** Never resolves once it has died: the dead await nothing after this. */
   alive(): Promise<void>
   /** Resolves with the label of the point at which it died. */
   readonly death: Promise<string>
-  /** It comes to its end in good order: what is still under way ends with it. */
+  /** It comes to its end in good order: work under way ends with it. */
   end(): void
   /** How many points it has passed, the deadly one included. */
   passed(): number
   isOver(): boolean
 }
 
-/** One each: what waits for it goes when its life is forgotten. */
+/** One each: waiters are dropped when its life is forgotten. */
 const never = () => new Promise<never>(() => {})
 
-/** A life inside this process. What it left unfinished stays so; what it holds in memory is of no use to anyone. */
+/** A life inside this process. Its unfinished work stays unfinished; its memory is not read any more. */
 export function createLife(diesAt?: number): Life {
   const death = Promise.withResolvers<string>()
   let passed = 0

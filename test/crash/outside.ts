@@ -10,7 +10,7 @@ export interface Effect {
   readonly execution_id: string
 }
 
-/** What a client was told, and wrote down the moment it was told. */
+/** The answers that a client got, written down at once. */
 export type Note =
   | { readonly told: 'submitted'; readonly tag: string; readonly session_id: string; readonly run_id: string }
   | { readonly told: 'replied'; readonly interaction_id: string; readonly reply: Json }
@@ -32,7 +32,7 @@ export interface Outside {
   notes(): Promise<readonly Note[]>
 }
 
-/** What the world answers to an effect. The person who settles an unknown outcome gives the same answer. */
+/** The answer of the world to an effect. A person who settles an unknown outcome gives the same answer. */
 export const answerTo = ({ tool, key }: Pick<Effect, 'tool' | 'key'>): Json => ({ did: tool, key })
 
 export function createOutside(): Outside {

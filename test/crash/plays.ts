@@ -17,7 +17,7 @@ export interface Role {
   readonly stop?: { readonly by: 'cancel' | 'close'; readonly once: 'submitted' | 'waiting' | 'begun' }
   /** How it may end, if not only in success. */
   readonly ends?: readonly string[]
-  /** What the model says and calls, answer by answer. */
+  /** The texts and calls of the model, answer by answer. */
   readonly script: readonly Scripted[]
   /** The same for the tasks that it hands to others. */
   readonly tasks?: Readonly<Record<string, readonly Scripted[]>>
@@ -175,7 +175,7 @@ export function createAgents(roles: readonly Role[], tools: readonly Tool[], hin
   }
 }
 
-/** What goes wrong with agents, at any moment. */
+/** The failures of agents, at any moment. */
 export interface Hindrances {
   readonly prepare?: () => Promise<void>
   readonly beforeDelta?: (index: number, signal: AbortSignal) => Promise<void>
@@ -183,7 +183,7 @@ export interface Hindrances {
   readonly breaks?: () => boolean
 }
 
-/** Plays each role by its script. What was tried and did not happen is tried once more; then it goes on. */
+/** Plays each role by its script. An action that was tried and did not happen is tried once more; then it goes on. */
 function createModel(roles: readonly Role[], breaks = () => false, beforeDelta?: Hindrances['beforeDelta']) {
   const scripts = new Map(roles.flatMap(({ tag, script, tasks = {} }) => [[tag, script], ...Object.entries(tasks)]))
   return scriptedModel(

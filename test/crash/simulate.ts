@@ -81,7 +81,7 @@ export async function simulate(seed: number, reached: (mark: string) => void): P
     await life.alive()
   }
 
-  /** Who closes a session waits for a tool that was told to stop, and that one may take its time. */
+  /** Closing a session waits for a cancelled tool, which may take its time. */
   async function ended(several: readonly Promise<void>[], life: SlowLife, letTimePass: () => Promise<void>) {
     let isOver = false
     const all = Promise.all(several).then(() => {
@@ -164,7 +164,7 @@ async function goOn(sw: Statewright) {
 
 type SlowLife = Life & { pending(): number }
 
-/** Every point takes a few turns of the event loop, or none: what is under way at once overtakes each other. */
+/** Every point takes a few turns of the event loop, or none: concurrent work overtakes each other. */
 function createSlowLife(dice: Dice, diesAt?: number): SlowLife {
   const life = createLife(diesAt)
   let waiting = 0

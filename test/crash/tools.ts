@@ -5,7 +5,7 @@ import type { Life } from './life.ts'
 import { answerTo, type Outside } from './outside.ts'
 
 type Declared = Partial<Pick<Tool, 'irreversible' | 'idempotent' | 'readOnly' | 'approval'>> & {
-  /** What the world says when it is asked whether an action happened. */
+  /** The answer of the world to whether an action happened. */
   readonly probe?: 'truthful' | 'cannot_tell'
   /** Instead of doing anything it fails. */
   readonly refuses?: true

@@ -114,7 +114,7 @@ function orphansIn(log: readonly Rune[]): readonly string[] {
   })
 }
 
-/** What the record says happened is what happened, and nothing that cannot be undone happened twice. */
+/** The record agrees with the effects, and no irreversible action happened twice. */
 function effectProblems(runes: readonly Rune[], effects: readonly Effect[]): readonly string[] {
   const problems: string[] = []
   const once = new Map<string, number>()
@@ -139,7 +139,7 @@ function effectProblems(runes: readonly Rune[], effects: readonly Effect[]): rea
   for (const [execution_id, { tool, irreversible, status }] of contracts) {
     const happened = effects.some((effect) => effect.execution_id === execution_id)
     if (status === 'completed' && !happened) problems.push(`${tool} is on record as completed and never happened`)
-    // What can be undone or repeated may be given up while it is under way.
+    // A reversible or idempotent call may be given up while it is under way.
     const isHarmless = !irreversible || isRepeatable(tool)
     const mayHaveHappened = isHarmless && (status === 'cancelled' || status === 'failed')
     if (status !== 'completed' && happened && !mayHaveHappened)
@@ -148,7 +148,7 @@ function effectProblems(runes: readonly Rune[], effects: readonly Effect[]): rea
   return problems
 }
 
-/** What a client was told is on record. */
+/** Every answer that a client got is on record. */
 function noteProblems(runes: readonly Rune[], note: Note): readonly string[] {
   const ended = (run_id: string) =>
     runes.findLast((r): r is Rune<'run.moved'> => r.kind === 'run.moved' && r.run_id === run_id)

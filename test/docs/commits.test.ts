@@ -7,7 +7,7 @@ import { fastStores } from '../scenarios/stores.ts'
 
 const page = readFileSync(new URL('../../ARCHITECTURE.md', import.meta.url), 'utf8')
 
-/** What the table below a heading says: the runes of each append, the effect, and the kill. */
+/** The table below a heading: the runes of each append, the effect, and the kill. */
 function tableBelow(heading: string): readonly string[] {
   const [, section = ''] = page.split(`### ${heading}\n`)
   const rows = section.split('\n#')[0]?.match(/^\| ?(?:\d+)? \| .*$/gm) ?? []

@@ -11,7 +11,7 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-test.each(examples)('the example works as it stands: %#', async (code) => {
+test.each(examples)('models page: the example works as it stands: %#', async (code) => {
   vi.stubEnv('ANTHROPIC_API_KEY', 'none')
   vi.stubEnv('OPENAI_API_KEY', 'none')
   const config = await evaluate(code)

@@ -10,7 +10,7 @@ const examples = [...page.matchAll(/```ts\n(.*?)```/gs)].map(([, code = '']) => 
 
 test.each(examples)('tools page: the example works as it stands: %#', async (code) => {
   const config = await evaluate(code)
-  // No server is fetched and started for this; what is said of it is read all the same.
+  // No server is fetched and started for this; its descriptions are checked all the same.
   const { mcp, ...rest } = config
   const agents = Object.fromEntries(Object.entries(config.agents).map(([name, one]) => [name, { ...one, mcp: [] }]))
   const sw = await createStatewright({ ...rest, agents, store: 'memory:' })
@@ -22,7 +22,7 @@ test('tools page: there is an example for each kind of tool', () => {
   expect(examples).toHaveLength(3)
 })
 
-test('tools page: the page lists what can be declared, with its defaults', () => {
+test('tools page: the page lists all options with their defaults', () => {
   const { input, run, name, description, ...usual } = tool({ name: 'look', input: z.object({}), run: () => null })
   const [table = ''] = /^\| Field \|.*?\n\n/ms.exec(page) ?? []
   const rows = [...table.matchAll(/^\| `(\w+)` \| (.*?) \|/gm)].map(([, field = '', says = '']) => [field, says])

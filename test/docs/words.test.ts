@@ -13,6 +13,12 @@ const names = /[`']nobody[`']/g
 /** Sentences of machine declarations keep their tone, also where a test quotes them. */
 const machineSentences = /\b(?:meaning|because|extension): (['"]).*?\1/g
 
+/** A clause that begins with these words has no subject to grep for: write `the worker`, `an erased rune`, `the answer`. */
+const clauses = /(?<=^|[.;:] )(?:what|who|whatever|whichever)\b[^.;:?]*/gi
+
+/** Folders whose comments and pages have no such clause. `docs/reference` repeats sentences of `src`. */
+const folders = ['test', 'docs', 'examples', 'bench', 'scripts']
+
 /** Generated from those sentences, and this file. */
 const exempt = ['docs/reference/machines.md', 'test/docs/words.test.ts']
 
@@ -35,7 +41,56 @@ function wordsIn(file: string): string[] {
   return read.split('\n').flatMap((line, i) => [...line.matchAll(avoided)].map(([word]) => `${file}:${i + 1} ${word}`))
 }
 
-test('words: comments, strings, titles and pages name the one who acts', () => {
+/** The comments of a program, or the paragraphs and list items of a page, each as one line and with its number. */
+function* sentencesIn(file: string): Generator<readonly [number, string]> {
+  const text = readFileSync(`${root}${file}`, 'utf8')
+  const isPage = file.endsWith('.md')
+  const isQuiet = (line: string) => /^\s*(?:#|\||$)/.test(line)
+  let begun: [number, string] | undefined
+  let isInside = false
+  for (const [i, line] of text.split('\n').entries()) {
+    if (isPage && /^\s*```/.test(line)) isInside = !isInside
+    const said = isPage
+      ? isInside || isQuiet(line)
+        ? undefined
+        : line.replace(/^\s*(?:[-*>]|\d+\.) /, '')
+      : comment(line)
+    if (begun !== undefined && (said === undefined || /^\s*(?:[-*>]|\d+\.) /.test(isPage ? line : ''))) {
+      yield begun
+      begun = undefined
+    }
+    if (said !== undefined) begun = begun === undefined ? [i + 1, said] : [begun[0], `${begun[1]} ${said}`.trim()]
+  }
+  if (begun !== undefined) yield begun
+
+  function comment(line: string): string | undefined {
+    if (isInside) {
+      isInside = !line.includes('*/')
+      return line
+        .replace(/\*\/.*$/, '')
+        .replace(/^\s*\*? ?/, '')
+        .trimEnd()
+    }
+    const block = /^\s*\/\*\*?(.*)$/.exec(line)?.[1]
+    if (block === undefined) return /(?:^|\s)\/\/ (.*)$/.exec(line)?.[1]
+    isInside = !line.includes('*/')
+    return block.replace(/\*\/.*$/, '').trim()
+  }
+}
+
+test('words: no clause of a comment or a page has what, who or whatever as its subject', () => {
+  const found = files
+    .filter((file) => folders.some((folder) => file.startsWith(`${folder}/`)) && !file.startsWith('docs/reference/'))
+    .filter((file) => /\.(?:tsx?|mjs|md)$/.test(file))
+    .flatMap((file) =>
+      [...sentencesIn(file)].flatMap(([line, text]) =>
+        (text.match(clauses) ?? []).map((said) => `${file}:${line} ${said}`),
+      ),
+    )
+  expect(found).toEqual([])
+})
+
+test('words: comments, strings, titles and pages name the subject that acts', () => {
   expect(files.length).toBeGreaterThan(1_000)
   expect(files.flatMap(wordsIn)).toEqual([])
 })

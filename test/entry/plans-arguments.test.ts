@@ -46,7 +46,7 @@ const angry = () => {
 const cyclic: { self?: unknown } = {}
 cyclic.self = cyclic
 
-/** What no caller should pass, and some do. */
+/** Arguments that no caller should pass, and some do. */
 const hostile: Readonly<Record<string, unknown>> = {
   null: null,
   undefined,
@@ -94,7 +94,7 @@ test('statewright/plans: the table of this test has every exported function, and
     expect([name, await thrownBy(() => call(...(fitting[name] ?? [])))]).toEqual([name, null])
 })
 
-test.each(functions)('statewright/plans: %s refuses whatever does not fit with a fault', async (name, call) => {
+test.each(functions)('statewright/plans: %s refuses each unfit argument with a fault', async (name, call) => {
   const args = fitting[name] ?? []
   for (const [what, value] of Object.entries(hostile))
     for (const at of args.keys()) {
@@ -154,7 +154,7 @@ test('plans of a store: a submission and an answer that do not fit are refused w
   await sw.close()
 })
 
-test('statewright: tool, agent, workspaceTools, aiSdkModel and together refuse what is no definition with a fault', async () => {
+test('statewright: tool, agent, workspaceTools, aiSdkModel and together refuse an unfit definition with a fault', async () => {
   const { tool, agent, workspaceTools, aiSdkModel } = index
   const calls = { tool, agent, workspaceTools, aiSdkModel, together } as unknown as Readonly<Record<string, Called>>
   for (const [name, call] of Object.entries(calls))

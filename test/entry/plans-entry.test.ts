@@ -15,7 +15,7 @@ import {
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 
-test('F-53 statewright/plans: a program judges an intent, answers, freezes and verifies with what the package exports', async () => {
+test('F-53 statewright/plans: a program judges an intent, answers, freezes and verifies with the exports of the package', async () => {
   const ports = await planPorts()
   const facts = await scanProject('examples/plans/shop', 'shop', ports.sha256)
   const intent = sealIntent(parse(readFileSync('examples/plans/ask-first/intent.yaml', 'utf8')), ports.sha256)

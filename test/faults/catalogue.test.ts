@@ -35,7 +35,7 @@ test('faults: isFault tells codes apart and types the details', () => {
   expectTypeOf<'stale_write'>().toExtend<FaultCode>()
 })
 
-test('faults: a fault carries the columns of its row, and its JSON only what is public', () => {
+test('faults: a fault carries the columns of its row, and its JSON only the public ones', () => {
   const fault = faults.not_found({ what: 'run', id: 'run_9' })
   expect(fault).toBeInstanceOf(Fault)
   expect(fault).toMatchObject({ code: 'not_found', kind: 'refusal', http: 404, retry: 'never' })

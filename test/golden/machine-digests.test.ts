@@ -22,7 +22,7 @@ test('machine digests: a change without a new version is found, and with one it 
   expect(unannounced(golden, digestsOf([{ ...changed, version: changed.version + 1 }]))).toEqual([])
 })
 
-test('machine digests: a digest depends on what is declared and not on the order of its fields', () => {
+test('machine digests: a digest depends on the declaration and not on the order of its fields', () => {
   const reordered = Object.fromEntries(Object.entries(contractMachine).reverse()) as unknown as Machine
   expect(digestsOf([reordered])).toEqual(digestsOf([contractMachine]))
   expect(digestsOf([changed])).not.toEqual(digestsOf([contractMachine]))

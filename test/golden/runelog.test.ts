@@ -19,24 +19,24 @@ const golden = [
   { name: 'runelog-3', format: 3, events: 93, key: 'f123fe600c9d649613fd7046d6b64c13ad602a7f6f809a8782b2f51108c5bd64' },
 ]
 
-describe.each(golden)('$name', ({ name, format, events, key }) => {
+describe.each(golden)('golden log $name: stored bytes', ({ name, format, events, key }) => {
   const file = (suffix: string) => readFileSync(new URL(`${name}.${suffix}`, import.meta.url), 'utf8')
   const lines = file('bundle.ndjson').trimEnd().split('\n')
   const runes = lines.slice(1, -1).map((line) => toRune(JSON.parse(line) as StoredRecord, ''))
 
-  test('it verifies', () => {
+  test('verify', () => {
     const verifier = createBundleVerifier({ sha256: hostPorts.sha256, check: checkSignature, trusted: [key] })
     for (const line of lines) verifier.take(line)
     expect(verifier.end()).toMatchObject({ format, events, bad: undefined, redactions: [{ event_id: 5 }] })
   })
 
-  test('every rune of it has the shape that its kind has today', () => {
+  test('have, in every rune, the shape that its kind has today', () => {
     for (const { event_id, kind, payload } of runes)
       expect(payloadProblem(kind, payload), `event ${event_id}`).toBeUndefined()
     expect(new Set(runes.map((rune) => rune.kind)).size).toBeGreaterThan(50)
   })
 
-  test('it folds to the state it had', () => {
+  test('fold to the state they had', () => {
     const models = allModels()
     const folding = startFold(models, () => undefined)
     for (const rune of runes) expect(folding.fold(rune)).toBeUndefined()

@@ -38,45 +38,48 @@ function couldHappen(machine: Machine, moves: readonly Move[]): boolean {
   })
 }
 
-describe.each(machines.map((machine) => [machine.name, machine as Machine] as const))('%s', (_, machine) => {
-  const walk = fc
-    .tuple(fc.array(fc.nat(1000), { minLength: 1, maxLength: 12 }), fc.boolean())
-    .map(([choices, keepSilent]) => walkOf(machine, choices, keepSilent))
-    .filter((moves) => moves.length > 0)
+describe.each(machines.map((machine) => [machine.name, machine as Machine] as const))(
+  'audit: machine %s',
+  (_, machine) => {
+    const walk = fc
+      .tuple(fc.array(fc.nat(1000), { minLength: 1, maxLength: 12 }), fc.boolean())
+      .map(([choices, keepSilent]) => walkOf(machine, choices, keepSilent))
+      .filter((moves) => moves.length > 0)
 
-  test('every legal walk audits clean', () => {
-    fc.assert(
-      fc.property(walk, (moves) => {
-        expect(audit(machine, moves)).toEqual([])
-      }),
-      runs,
-    )
-  })
+    test('passes every legal walk', () => {
+      fc.assert(
+        fc.property(walk, (moves) => {
+          expect(audit(machine, moves)).toEqual([])
+        }),
+        runs,
+      )
+    })
 
-  test('a walk with one thing changed is found, or is itself legal', () => {
-    const state = fc.constantFrom(...stateNames(machine), 'no_such_state')
-    const trigger = fc.constantFrom(...triggerNames(machine), 'no_such_trigger')
-    const change = fc.oneof(
-      state.map((from) => (move: Move) => [{ ...move, from }]),
-      state.map((to) => (move: Move) => [{ ...move, to }]),
-      trigger.map((name) => (move: Move) => [{ ...move, trigger: name }]),
-      fc.constant((move: Move) => [move, move]),
-      fc.constant((): Move[] => []),
-    )
-    let found = 0
-    fc.assert(
-      fc.property(walk, fc.nat(), change, (moves, where, mutate) => {
-        const i = where % moves.length
-        const mutant = moves.flatMap((move, at) => (at === i ? mutate(move) : [move]))
-        const problems = audit(machine, mutant)
-        found += problems.length > 0 ? 1 : 0
-        expect(problems.length === 0).toBe(couldHappen(machine, mutant))
-      }),
-      runs,
-    )
-    expect(found).toBeGreaterThan(0)
-  })
-})
+    test('finds a walk with one thing changed, unless it is itself legal', () => {
+      const state = fc.constantFrom(...stateNames(machine), 'no_such_state')
+      const trigger = fc.constantFrom(...triggerNames(machine), 'no_such_trigger')
+      const change = fc.oneof(
+        state.map((from) => (move: Move) => [{ ...move, from }]),
+        state.map((to) => (move: Move) => [{ ...move, to }]),
+        trigger.map((name) => (move: Move) => [{ ...move, trigger: name }]),
+        fc.constant((move: Move) => [move, move]),
+        fc.constant((): Move[] => []),
+      )
+      let found = 0
+      fc.assert(
+        fc.property(walk, fc.nat(), change, (moves, where, mutate) => {
+          const i = where % moves.length
+          const mutant = moves.flatMap((move, at) => (at === i ? mutate(move) : [move]))
+          const problems = audit(machine, mutant)
+          found += problems.length > 0 ? 1 : 0
+          expect(problems.length === 0).toBe(couldHappen(machine, mutant))
+        }),
+        runs,
+      )
+      expect(found).toBeGreaterThan(0)
+    })
+  },
+)
 
 test('audit: a gap and an undeclared move are told apart, with the number of the move', () => {
   const start: Move = { from: 'pending', to: 'running', trigger: 'start' }

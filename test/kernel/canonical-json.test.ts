@@ -5,7 +5,7 @@ import { canonicalJson, type Json } from '../../src/kernel/json.ts'
 
 const strict = (value: unknown) => canonicalJson(value as Json)
 
-describe('the vectors of RFC 8785', () => {
+describe('canonical JSON: the vectors of RFC 8785', () => {
   const double = (bits: string) => new DataView(BigUint64Array.of(BigInt(`0x${bits}`)).buffer).getFloat64(0, true)
 
   test.each([
@@ -48,7 +48,7 @@ describe('the vectors of RFC 8785', () => {
     expect(order).toEqual(['\r', '1', '\u0080', '\u00f6', '\u20ac', '\u{1f600}', '\ufb33'])
   })
 
-  test('strings, literals and white space', () => {
+  test('strings, literals and white space are written as in the vectors', () => {
     const sample = String.raw`{
       "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
       "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
@@ -97,7 +97,7 @@ class Money {
   }
 }
 
-describe('what is not JSON is refused with its path', () => {
+describe('canonical JSON: a value that is not JSON is refused with its path', () => {
   const holes = [1, 2, 3]
   delete holes[1]
 

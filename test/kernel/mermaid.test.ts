@@ -5,7 +5,7 @@ import { machines } from '../../src/machines/all.ts'
 import { parseMermaid, readLabel } from '../support/mermaid.ts'
 
 test.each(machines.map((m) => [m.name, m as Machine] as const))(
-  'the diagram of %s reads back to the same edges',
+  'mermaid: the diagram of %s reads back to the same edges',
   (_, machine) => {
     const { initial, terminal, arrows } = parseMermaid(toMermaid(machine))
     const edges = arrows.flatMap((arrow) =>

@@ -16,7 +16,7 @@ test('transition: yes is a value that names the edge it took', () => {
   })
 })
 
-test('no is a value too: terminal, undeclared or guarded, with the triggers that are legal here', () => {
+test('transition: a refusal is a value: terminal, undeclared or guarded, with the legal triggers', () => {
   expect(transition(contractMachine, 'completed', 'start')).toEqual({
     allowed: false,
     from: 'completed',
@@ -44,7 +44,7 @@ test('no is a value too: terminal, undeclared or guarded, with the triggers that
   })
 })
 
-test('transition: a caller gives facts and never what a guard says of them', () => {
+test('transition: a caller gives facts, never the reading of a guard', () => {
   const steered = { is_first: false, is_steered: true, messages: 0 }
   expect(transition(turnMachine, 'idle', 'start_turn', steered)).toMatchObject({
     to: 'streaming',
@@ -84,7 +84,7 @@ test('transition: a state that the machine does not have, from an old log perhap
   expect(transition(contractMachine, unknown, 'resume')).toMatchObject({ refusal: 'undeclared', legal: [] })
 })
 
-test('transition: a decision cannot be changed by the one who got it', () => {
+test('transition: a decision is frozen and cannot be changed by its caller', () => {
   const decision = transition(contractMachine, 'pending', 'start')
   expect(Object.isFrozen(decision)).toBe(true)
   const refusal = transition(contractMachine, 'pending', 'succeed')

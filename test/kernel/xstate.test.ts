@@ -39,8 +39,8 @@ function differences(machine: Machine, exported: Machine): readonly string[] {
     .toArray()
 }
 
-describe.each(machines.map((m) => [m.name, m as Machine] as const))('%s', (_, machine) => {
-  test('XState begins where we begin and has our states', () => {
+describe.each(machines.map((m) => [m.name, m as Machine] as const))('XState: machine %s', (_, machine) => {
+  test('has the same initial state and states in XState', () => {
     const { loaded } = loadInXState(machine)
     expect(loaded.getInitialSnapshot(undefined as never).value).toBe(machine.initial)
     expect(Object.keys(loaded.states)).toEqual(Object.keys(machine.states))
@@ -50,11 +50,11 @@ describe.each(machines.map((m) => [m.name, m as Machine] as const))('%s', (_, ma
     )
   })
 
-  test('XState moves as we do, from every state, on every trigger, for every guard valuation', () => {
+  test('moves in XState as in ours, from every state, on every trigger, for every guard valuation', () => {
     expect(differences(machine, machine)).toEqual([])
   })
 
-  test('an export that lost an edge or a guard, or leads elsewhere, would be noticed', () => {
+  test('is told from an export that lost an edge or a guard, or leads elsewhere', () => {
     const other = Object.keys(machine.states).find((state) => state !== machine.transitions[0]?.to) as string
     expect(differences(machine, withoutEdge(machine, 0))).not.toEqual([])
     expect(differences(machine, withEdge(machine, 0, { to: other }))).not.toEqual([])

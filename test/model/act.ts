@@ -19,7 +19,7 @@ export interface Act {
 const over = ['succeeded', 'failed', 'canceled']
 export const isOver = (world: World) => over.includes(world.run)
 
-/** What ends each open call when its run ends. What may have happened is never called off. */
+/** The move that ends each open call when its run ends. A call that may have happened is never withdrawn. */
 export function closing(world: World, holder: Worker | null): RowRef[] {
   return world.calls.flatMap((call, i): RowRef[] => {
     if (call.kind === 'form') {
@@ -45,7 +45,7 @@ export function closing(world: World, holder: Worker | null): RowRef[] {
   })
 }
 
-/** What a tool asked in the middle of its work is taken back with the row that ends its call. */
+/** A question of a working tool is withdrawn with the row that ends its call. */
 export function ending(call: Call, i: number, row: ThreadName): RowRef[] {
   return call.interaction === 'open'
     ? [

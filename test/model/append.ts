@@ -4,7 +4,7 @@ import { suppose } from '../../src/kernel/transition.ts'
 import type { FrameName, ThreadName } from '../support/runes.ts'
 import { type Call, copy, keyOf, type Setting, type World } from './world.ts'
 
-/** What is explored: the real declarations, or a copy with one thing broken on purpose. */
+/** The explored machines: the real declarations, or a copy with one thing broken on purpose. */
 export interface System {
   readonly machines: ReadonlyMap<string, Machine>
   readonly couplings: Couplings

@@ -10,7 +10,7 @@ function move(name: MoveName, thread?: string): BatchMove {
     : { machine: name.slice(0, dot), trigger: name.slice(dot + 1), thread }
 }
 
-describe('a batch that is a sequence of rows passes', () => {
+describe('check batch: a sequence of rows passes', () => {
   test.each<[string, BatchMove[]]>([
     ['an empty one', []],
     ['a session with its root agent', [move('+session'), move('+agent'), move('agent.init_complete')]],

@@ -6,7 +6,7 @@ import type { WaitingReason } from '../../src/runes/kinds.ts'
 import type { AgentState } from './world.ts'
 
 /**
- * What the couplings of `src/machines` imply; the exploration of this folder proves it for every reachable state.
+ * The implications of the couplings of `src/machines`; the exploration of this folder proves it for every reachable state.
  * Which contract statuses may stand beside a tool state between two appends.
  * `null` is a call without a contract: one whose key was taken.
  */
@@ -22,7 +22,7 @@ const contractsBeside: { readonly [S in ToolState]: readonly (ContractStatus | n
   cancelled_result:  ['cancelled'],
 }
 
-/** Whether they fit. What waits beside a tool that executes or ended in an error can only be an unknown outcome. */
+/** Whether they fit. A waiting contract of a tool that executes or ended in an error can only be an unknown outcome. */
 export function toolFitsContract(
   tool: ToolState,
   contract: ContractStatus | null,

@@ -11,7 +11,7 @@ export interface Exploration {
   readonly used: ReadonlySet<string>
   /** Tool state, contract status and reason, wherever they stood beside each other. */
   readonly pairs: ReadonlySet<string>
-  /** What is wrong, each with the shortest way there. Stops at the first few. */
+  /** The problems, each with the shortest way there. Stops at the first few. */
   readonly problems: readonly string[]
 }
 

@@ -48,7 +48,7 @@ export function holdersWork(system: System, setting: Setting, world: World, work
     rows,
     ...(after === undefined ? {} : { after }),
   })
-  // What was asked of the run is still asked of the worker that takes it next.
+  // Requests of the run also bind the worker that acquires it next.
   const setBack = (w: World) => {
     w[worker] = 'free'
   }
@@ -191,7 +191,7 @@ function toolWork(
   return [
     ...acts,
     act('goes on', ['continued'], (w) => {
-      // What was once asked for stays taken; only the calls that no key depends on are forgotten.
+      // A key that was once used stays used; only calls that no key depends on are forgotten.
       w.calls = w.calls.filter((c) => isIrreversible(c))
     }),
     act('is done by its tools', ['succeeded_by_tools'], (w) => {

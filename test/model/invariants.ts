@@ -4,7 +4,7 @@ import { isIrreversible, keyOf, type World, workers } from './world.ts'
 
 const done = ['denied', 'completed_result', 'error_result', 'timeout_result', 'cancelled_result']
 
-/** What must hold in every reachable world. Returns what does not. */
+/** The invariants of every reachable world. Returns those that do not hold. */
 export function violations(world: World): string[] {
   const found: string[] = []
   const demand = (holds: boolean, sentence: string) => {

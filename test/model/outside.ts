@@ -2,7 +2,7 @@ import { type Act, closing, isOver } from './act.ts'
 import type { RowRef } from './append.ts'
 import { type Call, type Worker, type World, workers } from './world.ts'
 
-/** Kills, pauses, wake-ups. What a killed worker knew about its effects is gone. */
+/** Kills, pauses, wake-ups. The memory of a killed worker about its effects is gone. */
 export function lifeOf(world: World, worker: Worker): Act[] {
   const acts: Act[] = []
   const become = (state: World[Worker]) => (w: World) => {
@@ -67,7 +67,7 @@ export function recovery(world: World): Act[] {
   ]
 }
 
-/** The epoch went up: who had the lease has it no longer, and a killed process may come back as a new one. */
+/** The epoch went up: the holder loses its lease, and a killed process may come back as a new one. */
 function overtake(world: World) {
   for (const worker of workers) {
     if (world[worker] === 'paused') world[worker] = 'overtaken'
@@ -85,7 +85,7 @@ export function people(world: World): Act[] {
       c.answer = answer
     }
     const unknown = call.reason === 'outcome_unknown'
-    // People tell the truth: what did not begin cannot have happened.
+    // People tell the truth: an effect that did not begin cannot have happened.
     const words = unknown ? ([call.began > 0 ? 'yes' : 'no', 'leave'] as const) : (['yes', 'no'] as const)
     for (const answer of words) {
       if (isOver(world) && answer === 'leave') continue

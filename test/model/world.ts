@@ -9,7 +9,7 @@ import type { TurnState } from '../../src/machines/turn.ts'
 import type { WaitingReason } from '../../src/runes/kinds.ts'
 
 /**
- * What kinds of calls the model makes. `pay` and `pay_again` are one and the
+ * The kinds of calls that the model makes. `pay` and `pay_again` are one and the
  * same irreversible action asked for twice; `form` is a step for a person.
  */
 export const callKinds = ['read', 'pay', 'pay_again', 'pay_approved', 'form'] as const

@@ -29,7 +29,7 @@ function refundStory() {
   return { story, refund, history }
 }
 
-describe('snapshot', () => {
+describe('contract: snapshot', () => {
   test('a pending contract is neither terminal, stable nor resumable, and has made no move', () => {
     const { history } = refundStory()
     expect(snapshot(history(), 1_700_000_000_040)).toMatchObject({
@@ -98,7 +98,7 @@ describe('snapshot', () => {
   })
 })
 
-describe('consequence view', () => {
+describe('contract: consequence view', () => {
   test('a success that a person approved shows its side effects and that it was suspended', () => {
     const { story, refund, history } = refundStory()
     story.park({ row: 'approval_asked', call: refund })
@@ -157,14 +157,14 @@ describe('consequence view', () => {
   })
 })
 
-test('contract: only a contract that waits has an unknown outcome, whatever its last rune gives as a reason', () => {
+test('contract: only a waiting contract has an unknown outcome, even if its last rune gives another reason', () => {
   const { opened, moves } = walked(true, [])
   const failed = { ...opened, kind: 'contract.moved', from: 'running', to: 'failed', trigger: 'fail' }
   const history = [opened, ...moves, { ...failed, payload: { reason: 'outcome_unknown' } }]
   expect(consequenceView(history as unknown as ContractHistory).consequence_label).toBe('FAILED')
 })
 
-test('contract: transition records number the moves from 0, in order, and say who made them', () => {
+test('contract: transition records number the moves from 0, in order, and name the actor', () => {
   const { story, refund, history } = refundStory()
   story.park({ row: 'approval_asked', call: refund })
   story.append({ row: 'answered', call: refund }, { row: 'replied' })
@@ -182,7 +182,7 @@ test('contract: transition records number the moves from 0, in order, and say wh
   expect(records.map((r) => r.timestamp)).toEqual(records.map((r) => r.timestamp).toSorted((a, b) => a - b))
 })
 
-describe('execution fact', () => {
+describe('contract: execution fact', () => {
   const long = 'x'.repeat(199) + '😀'.repeat(50)
 
   test('a success is remembered with the beginning of its result, never with half a character', () => {
@@ -225,7 +225,7 @@ describe('execution fact', () => {
   })
 })
 
-test('contract: over random legal walks, every view says what the declaration says', () => {
+test('contract: over random legal walks, every view agrees with the declaration', () => {
   const nodes = new Map(topology(contractMachine).nodes.map((node) => [node.status, node]))
   const labels = { pending: 'NOT_STARTED', running: 'IN_PROGRESS', waiting: 'WAITING', completed: 'SUCCESS' }
   const walk = fc.record({
@@ -319,7 +319,7 @@ function walked(irreversible: boolean, steps: readonly Step[]) {
   return { opened, moves }
 }
 
-test('contract: an execution_state event says what the move did, whatever came after it', () => {
+test('contract: an execution_state event shows the effect of its own move, not of later ones', () => {
   const { story, refund } = refundStory()
   story.append({ row: 'started', call: refund })
   story.append({ row: 'succeeded', call: refund })

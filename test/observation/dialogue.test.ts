@@ -23,7 +23,7 @@ const toolMessages = (story: Story) => messages(story).filter((m) => m.role === 
 
 const refund: CallSpec = { name: 'payments.refund', irreversible: true, arguments: { order: 42 } }
 
-describe('dialogue', () => {
+describe('dialogue: messages', () => {
   test('input, calls, consequences and the final answer, in order', () => {
     const { story, calls } = talk({ name: 'mail.draft', arguments: { to: 'ann' } })
     story.append({ row: 'started', call: calls[0] })
@@ -153,7 +153,7 @@ describe('dialogue', () => {
     expect(dialogueOf(story.runes, 'agt_2')).toEqual([])
   })
 
-  test('however a run goes, each call of an answer gets exactly one message, and it says how its contract ended', () => {
+  test('in every random run, each call of an answer gets exactly one message, which says how its contract ended', () => {
     const labels = new Set<string>()
     fc.assert(
       fc.property(anyDice, (dice) => {
@@ -217,7 +217,7 @@ function expectWellOrdered(said: readonly Message[]) {
   }
 }
 
-describe('prompt line', () => {
+describe('dialogue: prompt line', () => {
   const view: ConsequenceView = {
     execution_id: 'exe_1',
     action_type: 'tool_call',

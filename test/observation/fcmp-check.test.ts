@@ -209,14 +209,14 @@ describe('F-24 checkFcmp: a second argument that cannot be read is a problem and
   })
 })
 
-test('checkFcmp: an event that cannot be read does not hide what is wrong after it', () => {
+test('checkFcmp: an unreadable event does not hide later problems', () => {
   const { events, expected } = streamOf(askedAtWork())
   const damaged = events.with(1, {}).with(6, { ...events[6], engine: 'someone else' })
   const problems = checkFcmp(damaged, expected)
   expect(problems.map(({ pointer }) => pointer)).toEqual(expect.arrayContaining(['/1/type', '/6/engine']))
 })
 
-test('checkFcmp: a problem says where it is, what is there and what was expected', () => {
+test('checkFcmp: a problem names its place, the value and the expected value', () => {
   const { events } = streamOf(askedAtWork())
   expect(checkFcmp(events.with(2, { ...events[2], seq: 9 }), { status: 'failed' })).toEqual([
     { pointer: '/2/seq', problem: 'It has number 9; 3 is its place.' },

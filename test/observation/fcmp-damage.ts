@@ -218,7 +218,7 @@ export const damages: Readonly<Record<string, Damage>> = {
     to('succeeded', 'canceled'),
   ],
 
-  // What a run waits for.
+  // The open questions of a run.
   'a wait for what was not asked': [say({ pending_interaction_id: 'int_99' }), waits],
   'a wait that names no question': [unsay('pending_interaction_id'), waits],
   'a wait that names the second question': [
@@ -302,7 +302,7 @@ export const damages: Readonly<Record<string, Damage>> = {
     }),
   ],
 
-  // What is said.
+  // The texts.
   'a last message that says nothing': [say({ text: '' }), isFinal],
   'a last message that is no text': [say({ text: ['Done.'] }), isFinal],
   'a last message without a sender': [unsay('message_id'), isFinal],

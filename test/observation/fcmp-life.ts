@@ -17,7 +17,7 @@ import { createChance } from '../support/sampling.ts'
 import { secret, serveStreams } from '../support/served-streams.ts'
 import { createWorld } from '../support/world.ts'
 
-/** A run that is over: what became of it, what its readers heard, and what it was asked to do. */
+/** A run that is over: its outcome, the events of its readers, and its requests. */
 export interface Lived {
   readonly run_id: string
   readonly status: string
@@ -32,7 +32,7 @@ export interface Lived {
 const form = { title: 'Which size?', fields: [{ name: 'size', type: 'number', required: true }] }
 const usual = { title: 'Which colour?', fields: [{ name: 'colour', required: true, default: 'red' }] }
 
-/** What a model may do in one answer. */
+/** The possible answers of a model. */
 const rounds = {
   look: call('shop.look'),
   refund: call('payments.refund', { order: 42 }),
@@ -144,7 +144,7 @@ function agentOf({ wait }: ReturnType<typeof createHeld>, edition = 1): Agent {
   })
 }
 
-/** What a rune says about how a run went, for the tally. */
+/** The tally entries that a rune of a run gives. */
 function factsOf({ kind, payload, actor, to, execution_id }: Rune): readonly string[] {
   if (kind === 'tool.denied') return [`an approval is denied by ${actor}`]
   if (kind === 'contract.moved' && to === 'rejected') return ['a step is rejected']
@@ -160,7 +160,7 @@ function wordOf(reply: Json): string {
   return decision ?? action ?? outcome ?? ''
 }
 
-/** What a person says to a question of each kind. */
+/** The replies of a person to a question of each kind. */
 const replies: Readonly<Record<string, readonly Json[]>> = {
   approval: [{ decision: 'approve' }, { decision: 'deny' }],
   ecs: [

@@ -32,7 +32,7 @@ function shape(event: FcmpEvent): string {
 
 const expected = (story: Story) => ({ run_id: 'run_1', status: story.stateOf('run_1') as RunStatus })
 
-describe('FCMP stream', () => {
+describe('FCMP: stream of a run', () => {
   test('a reply: the questions stand right before waiting_user, the reply right before queued', () => {
     const { story, refund } = waiting()
     story.append({ row: 'answered', call: refund }, { row: 'replied' })
@@ -63,7 +63,7 @@ describe('FCMP stream', () => {
     expect(checkFcmp(stream(story), expected(story))).toEqual([])
   })
 
-  test('a deadline: its event says what silence did', () => {
+  test('a deadline: its event names the effect of silence', () => {
     const { story, form } = waiting()
     story.append(
       { row: 'expired', call: form, says: { 'interaction.expire': { effect: 'use_default' } } },
@@ -76,7 +76,7 @@ describe('FCMP stream', () => {
     expect(stream(story).at(-2)?.data).toMatchObject({ interaction_id: 'int_2', policy: 'use_default' })
   })
 
-  test('when the run waits again, only what is still open is asked, and the attempt has gone up', () => {
+  test('when the run waits again, only the open questions are asked, and the attempt has gone up', () => {
     const { story, refund } = waiting()
     story.append({ row: 'answered', call: refund }, { row: 'replied' })
     story.take()
@@ -142,7 +142,7 @@ describe('FCMP stream', () => {
     })
   })
 
-  test('no event follows the end of the run, whatever is recorded', () => {
+  test('no event follows the end of the run, even if more is recorded', () => {
     const story = createStory()
     story.begin()
     story.submit()
@@ -197,7 +197,7 @@ describe('FCMP stream', () => {
     expect(fcmpStream(story.runes, 'run_2')).toEqual([])
   })
 
-  test('F-23 FCMP: however a run goes, a text that is recorded as empty leaves no empty text', () => {
+  test('F-23 FCMP: in every random run, a text that is recorded as empty leaves no empty text', () => {
     const texts = ['agent', 'prompt', 'reason', 'final_output', 'error_type', 'error_code', 'message']
     const emptied = (payload: object) =>
       Object.fromEntries(Object.entries(payload).map(([name, value]) => [name, texts.includes(name) ? '' : value]))
@@ -215,7 +215,7 @@ describe('FCMP stream', () => {
     expect([...seen].toSorted()).toEqual(fcmpEvent.options.map(({ shape }) => shape.type.value).toSorted())
   })
 
-  test('however a run goes, its stream passes, and it is the same rune by rune', () => {
+  test('in every random run, the stream passes the check, and it is the same rune by rune', () => {
     const seen = new Set<string>()
     fc.assert(
       fc.property(anyDice, (dice) => {
@@ -234,7 +234,7 @@ describe('FCMP stream', () => {
   })
 })
 
-test('ISO times are those of the platform: every day of the 400 years after which the calendar repeats itself', () => {
+test('ISO times: they equal those of the platform on every day of a calendar cycle of 400 years', () => {
   const day = 86_400_000
   const wrong: string[] = []
   for (let i = 0; i < 146_097; i++) {

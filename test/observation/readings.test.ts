@@ -27,7 +27,7 @@ async function played() {
   return { sessionId, log: await Array.fromAsync(world.sw.runelog.records(sessionId)) }
 }
 
-/** What someone does who has the database and not the key: changes the log, and hashes all of it again. */
+/** An attacker with the database and without the key changes the log, and hashes all of it again. */
 function rehashed(records: readonly StoredRecord[]): readonly StoredRecord[] {
   let before = genesis
   return records.map((record, i) => {
@@ -95,7 +95,7 @@ test('audit: a payload of another shape than its kind is named, and nothing is t
     expect(verified(sessionId, log.with(submitted, { ...record, payload }))?.event_id).toBeGreaterThan(submitted)
 })
 
-test('audit: whatever was erased, no honest log is called damaged', async () => {
+test('audit: after any erasure, no honest log is called damaged', async () => {
   // GIVEN two runs, of which one asked and was left without an answer until its deadline
   const main = agent({ role: 'main', model: scriptedModel([form, say('Done.'), formWithDefault, say('As usual.')]) })
   const world = await createWorld({ agents: { main }, settings: { replyTimeoutMs: 60_000 } })

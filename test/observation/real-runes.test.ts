@@ -23,7 +23,7 @@ const refund = tool({
   run: ({ order }) => ({ refunded: order }),
 })
 
-test('real runes: the views of what the runtime itself writes: asked, approved, done', async () => {
+test('real runes: the views of a real log show asked, approved, done', async () => {
   const model = scriptedModel([call('payments.refund', { order: 42 }), say('Order 42 is refunded.')])
   const world = await createWorld({ agents: { support: agent({ role: 'support', model, tools: [refund] }) } })
   const run = await world.sw.runs.start({ agent: 'support', input: 'Refund order 42', mode: 'interactive' })

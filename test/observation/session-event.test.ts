@@ -16,7 +16,7 @@ const opened = {
 } as Draft<'contract.opened'>
 const types = (rune: Rune, how = opened) => sessionEvents(rune, how).map(({ type }) => type)
 
-/** What each kind gives rise to; every other kind gives rise to nothing. */
+/** The events of each kind; every other kind gives none. */
 const expected: { readonly [K in Kind]?: readonly string[] } = {
   'turn.assistant_delta': ['delta'],
   'turn.emotion_detected': ['emotion'],
@@ -32,7 +32,7 @@ const expected: { readonly [K in Kind]?: readonly string[] } = {
 
 const followed = ['session', 'run', 'interaction', 'coordination', 'goal']
 
-describe('every kind of rune', () => {
+describe('session event: each kind of rune', () => {
   const drafts = everyKind('ses_1').flat()
   const texts = { text: 'a', final_output: 'a', partial_output: 'a' }
 
@@ -59,7 +59,7 @@ describe('every kind of rune', () => {
   )
 })
 
-test('session event: a run is done once, whatever became of it; one that failed says first why', () => {
+test('session event: every run is done once; a failed one gives its reason first', () => {
   for (const { from, on, to, rune } of runMachine.transitions) {
     if (rune !== 'run.moved') continue
     const told = types(asRune(move('run', 'run_1', [from, on, to], { error_code: 'E' }), { run_id: 'run_1' }))
@@ -68,7 +68,7 @@ test('session event: a run is done once, whatever became of it; one that failed 
   }
 })
 
-test('session event: what was not said gives no text', () => {
+test('session event: text that was not said gives no event', () => {
   const silent = { text: '', usage: { input_tokens: 0, output_tokens: 0 } }
   expect(types(asRune(plain('turn.tool_calls_received', silent)))).toEqual([])
   expect(types(asRune(plain('turn.error')))).toEqual(['error'])

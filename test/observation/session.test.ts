@@ -31,7 +31,7 @@ function halfDone() {
   return { story, paid, asked }
 }
 
-test('session: the trace holds every opening and every move of contracts, with who did it', () => {
+test('session: the trace holds every opening and every move of contracts, with its actor', () => {
   const { story } = halfDone()
   expect(executionTrace(story.runes).map((step) => [step.node_id, step.action, step.result])).toEqual([
     ['reasoning', 'create_contract:exe_1', null],
@@ -52,7 +52,7 @@ test('session: the trace holds every opening and every move of contracts, with w
   })
 })
 
-describe('graph state', () => {
+describe('session: graph state', () => {
   test('of a suspended run, ended and waiting contracts are completed, and the waiting one is expected', () => {
     const { story } = halfDone()
     const graph = graphState(story.runes)
@@ -114,7 +114,7 @@ describe('graph state', () => {
     )
   })
 
-  test('F-20 graph: recovery finds in the folded session what the graph of the runes has pending and waiting', () => {
+  test('F-20 graph: recovery finds in the folded session the same pending and waiting contracts as the graph of the runes', () => {
     fc.assert(
       fc.property(anyRun, (story) => {
         const state = newSessionState('ses_1')
@@ -146,7 +146,7 @@ describe('graph state', () => {
   })
 })
 
-describe('timeline', () => {
+describe('session: timeline', () => {
   test('a completed call and a waiting step, with all their moves by time', () => {
     const { story } = halfDone()
     const timeline = executionTimeline('ses_1', story.runes, story.now())
@@ -181,7 +181,7 @@ describe('timeline', () => {
   })
 })
 
-describe('subject moves', () => {
+describe('session: subject moves', () => {
   test('a rune of a turn carries its agent, and the end of a turn takes the agent to idle', () => {
     const story = createStory()
     story.begin()

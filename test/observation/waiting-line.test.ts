@@ -9,7 +9,7 @@ function begun() {
   return { story, line: (ms = 0) => linesOf(story.runes).runLine('run_1', story.now() + ms) }
 }
 
-test('waiting line: each state of a run says what it does or waits for, in the words of the declaration', () => {
+test('waiting line: each state of a run is described in the words of the declaration', () => {
   const { story, line } = begun()
   expect(line(3_000)).toBe('queued for 3 s. Ready for a worker.')
   story.take()
@@ -61,7 +61,7 @@ test('waiting line: a session speaks for its only open run, or counts them, or s
   expect(linesOf(story.runes.slice(0, 3)).sessionLine(story.now())).toMatch(/^created for 20 ms\. .* No run is open\.$/)
 })
 
-test('waiting line: what does not exist is said to', () => {
+test('waiting line: a missing session or run is reported as missing', () => {
   expect(linesOf([]).sessionLine(0)).toBe('There is no such session.')
   expect(linesOf([]).runLine('run_1', 0)).toBe('There is no such run.')
 })

@@ -174,7 +174,7 @@ scenario('EC-07', 'a tool that fails ends its contract as failed: message, time,
   for (const { timestamp } of ends) expect(timestamp >= since && timestamp <= Date.now()).toBe(true)
 })
 
-scenario('EC-08', 'reasoning is told status, result and error as fields, whatever the text says', async () => {
+scenario('EC-08', 'reasoning gets status, result and error as fields, even if the text contradicts them', async () => {
   // GIVEN a success whose output reads like a failure, and a failure whose message reads like a success
   const { run_id, session_id } = await house.submit([
     call('work', { result: 'ERROR: status FAILED' }),

@@ -217,7 +217,7 @@ scenario('GO-05', 'a critic reviews in writing that stays internal, and causes r
   )
 })
 
-scenario('GO-05', 'what no retry can put right causes a new plan', () =>
+scenario('GO-05', 'a failure that no retry can repair causes a new plan', () =>
   working(
     {
       worker: worker(),
@@ -289,7 +289,7 @@ scenario('GO-06', 'a block is resolved by its answer, or stops the loop when it 
   }),
 )
 
-scenario('GO-06', 'a goal that is cancelled takes along what is planned, given to an agent and at work', () => {
+scenario('GO-06', 'cancelling a goal cancels its planned, assigned and running tasks', () => {
   const held = heldLook()
   const looks = { ta: [call('shop.look'), say('ta is done')], tb: [call('shop.look'), say('tb is done')] }
   const look = (id: string) => ({ ...note(id), command: 'cmd_look' })

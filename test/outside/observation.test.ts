@@ -15,7 +15,7 @@ interface Topology {
   readonly resumable_statuses: readonly string[]
 }
 
-scenario('OB-01', 'the snapshot of a pending contract shows its flags, no transitions, and what it is', async () => {
+scenario('OB-01', 'the snapshot of a pending contract shows its kind, its flags and no transitions', async () => {
   // GIVEN two calls that are carried out one after the other, and the first at work
   const gate = house.gate()
   const { run_id, session_id } = await house.submit([
@@ -259,7 +259,7 @@ scenario(
 
 scenario(
   'OB-14',
-  'the topology: all states with their flags, all edges with triggers, what can be resumed',
+  'the topology has all states with their flags, all edges with triggers, and the resumable states',
   async () => {
     const { nodes, edges, resumable_statuses } = await house.get<Topology>('/api/execution/topology')
     const flags = (status: string) => {

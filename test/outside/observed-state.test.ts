@@ -89,7 +89,7 @@ test.each(waits)(
   },
 )
 
-test('F-25 views: a contract that failed says what kind of failure it was', async () => {
+test('F-25 views: a failed contract has the kind of its failure', async () => {
   const { run_id, session_id } = await house.submit([call('work.brief', { until: house.gate() }), say('Late.')])
   await house.ends(run_id)
   const [contract] = (await house.timeline(session_id)).contracts
@@ -124,7 +124,7 @@ test('F-26 ETag: an answer with a duration is not confirmed by 304 once the dura
   }
   await expect.poll(lines).not.toBe(session.body.current_line)
 
-  // What has no duration is the same while nothing happens.
+  // A view without durations is the same while nothing happens.
   for (const view of ['transitions', 'consequence']) {
     const answer = await house.ask('GET', `/api/execution/${execution_id}/${view}`)
     expect((await house.ask('GET', `/api/execution/${execution_id}/${view}`, etagOf(answer))).status).toBe(304)
@@ -144,7 +144,7 @@ test('F-37 turn.tools_finished: it tells how each result and each error begins, 
     form,
     say('Done.'),
   ])
-  // What needs no approval has its result on record long before the round ends.
+  // A call without approval has its result on record long before the round ends.
   await house.approve(await house.asksOne(run_id))
   await expect.poll(async () => (await house.asks(run_id))[0]?.interaction_kind).toBe('ecs')
   await house.answer(await house.asksOne(run_id), sized)
@@ -230,7 +230,7 @@ test('F-20 graph: a call and a step for a person are pending, then the graph is 
   expect((await house.ask('GET', '/api/sessions/ses_none/graph')).status).toBe(404)
 })
 
-test('F-31 log: a server logs what a tool threw with its stack, and with STATEWRIGHT_LOG=debug each step', async () => {
+test('F-31 log: a server logs an error of a tool with its stack, and with STATEWRIGHT_LOG=debug each step', async () => {
   const failing = async () => {
     const { run_id, session_id } = await house.submit([call('work', { broken: 'the till is closed' }), say('Done.')])
     await house.ends(run_id)

@@ -160,7 +160,7 @@ const noEvidence = question('which', { evidence_refs: [] })
 const noBudget = { mode: 'interactive', question_budget: 1, question_policy: 'conceptual_only' }
 const twoCritical = ['one', 'two'].map((key) => question(key, { blocking_level: 'critical' }))
 
-/** One line for each row of the table of guards: what makes it fail, what then happens, and which guards are read. */
+/** One line for each row of the table of guards: an input that makes it fail, the action that follows, and the guards that are read. */
 const rows: readonly {
   readonly move: string
   readonly guards: readonly string[]

@@ -205,7 +205,7 @@ scenario('CO-20', 'red line 4: no action without evidence', async () => {
   for (const { evidence_refs } of actions) expect(evidence_refs?.length).toBeGreaterThan(0)
 })
 
-scenario('CO-21', 'red line 5: only what the registry has', async () => {
+scenario('CO-21', 'red line 5: only entries of the registry', async () => {
   const gone = { agent_id: 'agent_gone', role: 'reader', responsibilities: ['Read.'] }
   const workflow = { workflow_id: 'wf_gone', phases: ['analysis'] }
   for (const intent of [

@@ -9,7 +9,7 @@ interface Graph {
   readonly swimlanes: readonly { agent_id: string; node_refs: readonly string[] }[]
 }
 
-scenario('CO-01', 'RECEIVED takes in whatever comes, gives it an id and begins its tape', async () => {
+scenario('CO-01', 'RECEIVED takes in any input, gives it an id and begins its tape', async () => {
   // GIVEN an intent, and things that are none
   const ids = new Set<string | null>()
   for (const intent of [intentWith(), { hello: 'world' }, 'words']) {
@@ -172,7 +172,7 @@ const oneOfEach = types.map((type) => question(`a_${type}`, { type }))
 
 scenario(
   'CO-06',
-  'QUESTIONS_EMITTED asks what mode and budget allow, with evidence and a default for each',
+  'QUESTIONS_EMITTED asks the questions that mode and budget allow, each with evidence and a default',
   async () => {
     const asked = async (mode: string, question_budget: number) => {
       const interaction = { mode: 'interactive', question_budget, question_policy: 'conceptual_only' }

@@ -75,7 +75,7 @@ test('P-002 contracts: every action that begins in the world has exactly one, an
     .notes<{ phase: string; execution_id: string }>('effects')
     .slice(earlier)
     .flatMap(({ phase, execution_id }) => (phase === 'begins' ? execution_id : []))
-  // What the world heard of is what was started, each once; the two calls that no tool could take never were.
+  // The world saw each started call once; the two calls without a tool were never started.
   expect(begun).toHaveLength(5)
   const ended = contracts.filter(({ current_status }) => ['completed', 'failed'].includes(current_status))
   const never = ended.filter(({ execution_id }) => !begun.includes(execution_id))
@@ -83,7 +83,7 @@ test('P-002 contracts: every action that begins in the world has exactly one, an
   expect(new Set(begun).size + never.length).toBe(ended.length)
 })
 
-test('P-003 contracts: neither the words of a model nor the text of a result change what happened', async () => {
+test('P-003 contracts: neither the words of a model nor the text of a result change the recorded outcome', async () => {
   const claims = { status: 'failed', error: 'It broke.', is_error: true }
   const { run_id, session_id } = await house.submit([
     { ...call('work', { result: claims }), text: 'The last call FAILED.' },
@@ -151,7 +151,7 @@ test('P-010 observation: no read over HTTP or at the command line appends anythi
         path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? ''),
       )
       .catch((error: unknown) => {
-        // What is not JSON was read, too.
+        // The requests that are not JSON were read, too.
         if (error instanceof SyntaxError) return { status: 200 }
         throw error
       })
@@ -159,7 +159,7 @@ test('P-010 observation: no read over HTTP or at the command line appends anythi
     else refused.push(`${path} ${status}`)
   }
   expect(asked.length).toBeGreaterThan(20)
-  // What takes a query is refused without one.
+  // An operation that needs a query is refused without one.
   expect(refused).toEqual(['/api/subjects 422'])
   // AND the commands that only look
   const looking = [
@@ -200,7 +200,7 @@ test('P-015 timelines: the contracts of another session are never in one', async
   expect([...idsOf(first)].filter((id) => idsOf(second).has(id))).toEqual([])
 })
 
-test('P-016 topology: HTTP and the command line give the same one, whatever has run', async () => {
+test('P-016 topology: HTTP and the command line give the same one, before and after runs', async () => {
   const before = await house.get('/api/execution/topology')
   const { run_id } = await house.submit([call('work', {}), say('Done.')])
   await house.ends(run_id)

@@ -52,7 +52,7 @@ scenario(
   },
 )
 
-/** What is remembered of a session, as HTTP, the command line and its pages tell it alike. */
+/** The memory of a session, which is the same over HTTP, the command line and its pages. */
 async function memoryOf(session_id: string): Promise<readonly Data[]> {
   const { items } = await house.get<{ items: readonly Data[] }>(`/api/sessions/${session_id}/memory`)
   const printed = await house.cli('memory', session_id, '--json')

@@ -17,7 +17,7 @@ async function lastBegins(session_id: string, count: number): Promise<string> {
   return id
 }
 
-/** Every call of a session has one result, after the call; what comes back is their statuses, in the order of the calls. */
+/** Every call of a session has one result, after the call; the result has their statuses, in the order of the calls. */
 async function resultsOf(session_id: string): Promise<readonly unknown[]> {
   const runes = await house.runes(session_id, 'tool.call', 'tool.result')
   const calls = runes.filter(({ kind }) => kind === 'tool.call')
@@ -177,7 +177,7 @@ scenario('TO-05', 'nothing that needs approval runs before it has it, over a kil
   expect(at(({ kind }) => kind === 'tool.approved')).toBeLessThan(at(({ kind }) => kind === 'tool.result'))
 })
 
-scenario('TO-05', 'what was denied by a person or by the policy never runs', async () => {
+scenario('TO-05', 'a call that a person or the policy denied never runs', async () => {
   const asked = await house.submit([call('pay.asked', { n: 6 }), say('Well.')])
   await house.deny(await house.asksOne(asked.run_id), 'Too much.')
   const auto = await house.submit([call('pay.asked', { n: 7 }), say('Well.')], { mode: 'auto' })
@@ -189,7 +189,7 @@ scenario('TO-05', 'what was denied by a person or by the policy never runs', asy
   }
 })
 
-scenario('TO-06', 'what a long-running tool prints is recorded in pieces while it runs', async () => {
+scenario('TO-06', 'the output of a long-running tool is recorded in pieces while it runs', async () => {
   const gate = house.gate()
   const { run_id, session_id } = await house.submit([
     call('work', {

@@ -89,7 +89,7 @@ scenario('TU-02', 'a stream that breaks and is tried again is a turn of its own 
   ])
 })
 
-scenario('TU-03', 'a steer stops the stream, keeps what was said, and opens the next turn with the input', async () => {
+scenario('TU-03', 'a steer stops the stream, keeps its text, and opens the next turn with the input', async () => {
   // GIVEN a model in the middle of a sentence
   const { run_id, session_id } = await house.submit([holding(house.gate(), say('Blue or. Red it is'))])
   await isTalking(session_id, run_id, 'Blue or. ')

@@ -27,7 +27,7 @@ test('F-95 folders: missing folders are made with the mode, and a folder that is
   expect(readdirSync(join(base, 'there'))).toEqual(['a', 'file'])
 })
 
-test('F-95 folders: a folder that cannot be made is refused, with what to do', () => {
+test('F-95 folders: a folder that cannot be made is refused, with a remedy', () => {
   const base = scratch.fresh()
   writeFileSync(join(base, 'file'), '')
   symlinkSync('nowhere', join(base, 'link'))

@@ -10,7 +10,7 @@ const secret = 'sk-live-0123456789'
 const start = move('turn', 'trn_1', ['idle', 'start_turn'])
 const read = { guard: 'input', holds: true, because: 'It begins with input that was sent to the run.' }
 
-/** What the log says of a draft that is appended to a new session. */
+/** The result of appending a draft to a new session. */
 async function refusal(draft: object): Promise<string> {
   const runelog = openMemoryRunelog(hostPorts, { redactor: createRedactor({ secrets: new Map([['key', secret]]) }) })
   await runelog.append({ session_id, runes: [created(session_id)] })

@@ -47,7 +47,7 @@ test('F-88 normal form: a text whose letters have at most 30 marks is normalised
   )
 })
 
-test('F-88 search words: a text has the same words, however many marks its letters have', () => {
+test('F-88 search words: a text has the same words for any number of marks on its letters', () => {
   const text = fc.array(fc.oneof(letter, fc.constantFrom(marked(40), marked(100))), { maxLength: 8 })
   fc.assert(
     fc.property(text, (parts) => {

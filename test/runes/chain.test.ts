@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { canonicalJson, type Json } from '../../src/kernel/json.ts'
 import { type ChainedHeader, headerNames, headerText } from '../../src/runes/rune.ts'
 
-test('chain: the text of a header is its canonical JSON, whichever fields it has', () => {
+test('chain: the text of a header is its canonical JSON, for all combinations of fields', () => {
   const value = fc.oneof(fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,40}$/), fc.nat(), fc.constant(null))
   const reading = fc.record({ because: fc.string({ unit: 'grapheme' }), guard: fc.string(), holds: fc.boolean() })
   const flat = Object.fromEntries(headerNames.map((name) => [name, value]))

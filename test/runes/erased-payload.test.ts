@@ -7,7 +7,7 @@ import { payloads } from '../support/drafts.ts'
 const all = Object.keys(kinds) as Kind[]
 
 test.each(all)(
-  'erased payload: what is left of %s has the shape of its kind, and erasing it again changes nothing',
+  'erased payload: an erased %s keeps the shape of its kind, and erasing it again changes nothing',
   (kind) => {
     const payload = payloads[kind] as Readonly<Record<string, Json>>
     expect(payloadProblem(kind, payload)).toBeUndefined()
@@ -17,7 +17,7 @@ test.each(all)(
   },
 )
 
-test('erased payload: free text and free values are gone; what a fold needs is not', () => {
+test('erased payload: free text and free values are gone; the fields that a fold needs stay', () => {
   const opened = { ...payloads['contract.opened'], idempotency_key: 'k', action_detail: { to: 'ann' } }
   expect(erasedPayload('contract.opened', opened)).toEqual({
     action_type: 'tool_call',
@@ -31,7 +31,7 @@ test('erased payload: free text and free values are gone; what a fold needs is n
   expect(erasedPayload('run.moved', { epoch: 3, result: { secret: 1 } })).toEqual({ epoch: 3, result: '[redacted]' })
 })
 
-test('a field that is null stays null: a turn without an input uses up no steer', () => {
+test('erased payload: a field that is null stays null, so a turn without an input uses up no steer', () => {
   const started = { turn_id: 'trn_1', agent_id: 'agt_1' }
   expect(erasedPayload('turn.started', { ...started, input: null })).toEqual({ ...started, input: null })
   expect(erasedPayload('turn.started', { ...started, input: 'hello' })).toEqual({ ...started, input: '[redacted]' })

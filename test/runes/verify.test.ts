@@ -44,7 +44,7 @@ function verified(records: readonly unknown[], marks: readonly Mark[] = []) {
   return { bad: bad ?? verifier.end(), redactions: verifier.redactions() }
 }
 
-/** What an attacker adds who has the database and not the key: an event that is linked to the one before it. */
+/** An attacker with the database and without the key adds an event that is linked to the one before it. */
 function linked(records: readonly StoredRecord[], kind: string, payload: object): readonly StoredRecord[] {
   const last = records.at(-1) as StoredRecord
   const salt = 'ab'.repeat(16)
@@ -106,7 +106,7 @@ describe('redaction', () => {
     ['another text', { content: 'forged' }],
     ['a field more', { content: '[redacted]', offset: 'forged' }],
     ['no JSON', null],
-  ])('F-82 redaction: what it leaves is the marker and nothing else (%s)', (_, remains) => {
+  ])('F-82 redaction: it leaves the marker and nothing else (%s)', (_, remains) => {
     const payload = remains === null ? 'forged' : canonicalJson(remains)
     const forged = put(4, { payload, salt: null })
     const found = verified(
@@ -156,7 +156,7 @@ describe('redaction', () => {
 describe('garbage', () => {
   const junk = [null, 1, 'x', [], {}, { event_id: 4 }, { ...{}, header: 1 }]
 
-  test('F-95 verify: whatever stands in the place of a record is named and not thrown', () => {
+  test('F-95 verify: any value in the place of a record is named and not thrown', () => {
     for (const record of junk) expect(verified(log.with(3, record as StoredRecord)).bad).toMatchObject({ event_id: 4 })
     for (const header of ['', 'null', '[]', '1', '{}', '{"event_id":4}', at(4).header.replace('"at":', '"At":')])
       expect(verified(put(4, { header })).bad).toMatchObject({ event_id: 4 })
@@ -265,7 +265,7 @@ describe('bundle', () => {
       expect(judged(bundle().with(0, line)).bad).toMatchObject({ event_id: 0 })
   })
 
-  test('F-95 bundle: a line is what an export writes, to the character', () => {
+  test('F-95 bundle: a line equals that of an export, to the character', () => {
     const lines = bundle()
     for (let i = 0; i < lines.length; i++)
       for (const change of [(line: string) => `${line} `, (line: string) => line.replace('"', ' "')])

@@ -150,3 +150,50 @@ test('F-91 cuts: a message that secrets make much shorter ends before a half of 
   const message = `${key.repeat(10)}${'x'.repeat(85)}${secret}`
   expect(readThrown(new Error(message), redact).message).toBe(`[secret:key]${'x'.repeat(85)}`)
 })
+
+const password = 'hunter22hunter33'
+
+test('secrets: arguments with one are approved, recorded and run as one value', async () => {
+  const seen: unknown[] = []
+  const login = tool({
+    name: 'site.login',
+    input: z.object({ word: z.string() }),
+    approval: 'always',
+    run: (args) => {
+      seen.push(args)
+      return 'in'
+    },
+  })
+  const model = scriptedModel([call('site.login', { word: password }), say('done')])
+  const world = await createWorld({
+    agents: { a: agent({ role: 'a', model, tools: [login] }) },
+    secrets: { password },
+  })
+  const run = await world.sw.runs.start({ agent: 'a', input: 'log in' })
+  await world.sw.idle()
+  const [waiting] = await world.sw.inbox.list()
+  await world.sw.inbox.reply(waiting?.interaction_id ?? '', { reply: { decision: 'approve' } })
+  expect(await run.result()).toMatchObject({ status: 'succeeded' })
+  expect(seen).toEqual([{ word: '[secret:password]' }])
+  expect(JSON.stringify(await world.runes(run.sessionId))).not.toContain('hunter')
+  await world.end()
+})
+
+test('secrets: an output is cleaned before it is cut', async () => {
+  const long = tool({
+    name: 'long.read',
+    input: z.object({}),
+    readOnly: true,
+    maxOutputBytes: 300,
+    run: () => `${'x'.repeat(200)}${password}${'y'.repeat(500)}`,
+  })
+  const model = scriptedModel([call('long.read'), say('done')])
+  const world = await createWorld({
+    agents: { a: agent({ role: 'a', model, tools: [long] }) },
+    secrets: { password },
+  })
+  const run = await world.sw.runs.start({ agent: 'a', input: 'read' })
+  await run.result()
+  expect(JSON.stringify(await world.runes(run.sessionId))).not.toContain('hunt')
+  await world.end()
+})

@@ -1,14 +1,16 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
 import { drained } from '../../src/adapters/system/testing.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import { agent } from '../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { auditRunes } from '../support/audit-runes.ts'
 import { team } from '../support/delegating-team.ts'
 import { createWorld, type World } from '../support/world.ts'
 
-describe('delegation over stops and restarts', () => {
-  test('interrupting the parent interrupts what it delegated, also while that waits for a person', async () => {
+describe('delegation: stops and restarts', () => {
+  test('interrupting the parent interrupts its delegated tasks, also while they wait for a person', async () => {
     const world = await team()
     const run = await world.sw.runs.start({ agent: 'lead', input: 'write two notes' })
     while ((await world.sw.inbox.list()).length < 2) await drained()
@@ -23,7 +25,7 @@ describe('delegation over stops and restarts', () => {
   })
 
   test.each(['cancel', 'interrupt'] as const)(
-    'a task whose giver is stopped by %s before its agent is set up is never begun',
+    'a task is never begun if its parent is stopped by %s before its agent is set up',
     async (by) => {
       const isSetUp = Promise.withResolvers<void>()
       const begun = Promise.withResolvers<void>()
@@ -74,7 +76,7 @@ describe('delegation over stops and restarts', () => {
     return answerAll(world, run_id)
   }
 
-  test('the process ends in good order ever so often while the children wait for people, and the parent goes on', async () => {
+  test('the parent goes on after repeated shutdowns while its children wait for people', async () => {
     const world = await team(64, { store: 'sqlite' })
     onTestFinished(() => world.end())
     const { sessionId, runId } = await world.sw.runs.start({ agent: 'lead', input: 'write two notes' })
@@ -93,7 +95,7 @@ describe('delegation over stops and restarts', () => {
     expect(auditRunes(await world.runes(sessionId))).toEqual([])
   })
 
-  test('the process is lost ever so often while the children wait for people, and the parent goes on', async () => {
+  test('the parent goes on after repeated crashes while its children wait for people', async () => {
     const store = await openStore('memory:')
     let world = await team(64, { store })
     const { sessionId, runId } = await world.sw.runs.start({ agent: 'lead', input: 'write two notes' })
@@ -107,4 +109,26 @@ describe('delegation over stops and restarts', () => {
     expect(await answerAll(world, runId)).toBe('succeeded')
     await world.end()
   })
+})
+
+test('delegation: a shutdown leaves delegated tasks unchanged', async () => {
+  const note = tool({ name: 'notes.write', input: z.object({}), approval: 'always', run: () => 'written' })
+  const agents = {
+    lead: agent({
+      role: 'lead',
+      model: scriptedModel([call('delegate.scribe', { task: 'one' }), say('all done')]),
+      delegates: ['scribe'],
+    }),
+    scribe: agent({ role: 'scribe', model: scriptedModel([call('notes.write'), say('I wrote it.')]), tools: [note] }),
+  }
+  const world = await createWorld({ store: 'sqlite', agents })
+  const { runId, sessionId } = await world.sw.runs.start({ agent: 'lead', input: 'go' })
+  await world.until(sessionId, (r) => r.kind === 'interaction.opened')
+  const closing = world.restart()
+  await world.hand.advance(10_000)
+  await closing
+  const [waiting] = await world.sw.inbox.list()
+  await world.sw.inbox.reply(waiting?.interaction_id ?? '', { reply: { decision: 'approve' } })
+  expect(await (await world.sw.runs.get(runId)).result()).toMatchObject({ status: 'succeeded', result: 'all done' })
+  await world.end()
 })

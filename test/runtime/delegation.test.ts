@@ -10,7 +10,7 @@ import { auditRunes } from '../support/audit-runes.ts'
 import { team } from '../support/delegating-team.ts'
 import { createWorld, type WorldOptions } from '../support/world.ts'
 
-describe('delegation', () => {
+describe('delegation: tasks', () => {
   test('children ask people while the parent waits without a slot, and their answers are its results', async () => {
     const world = await team(1)
     const run = await world.sw.runs.start({ agent: 'lead', input: 'write two notes' })
@@ -28,7 +28,7 @@ describe('delegation', () => {
     await world.end()
   })
 
-  test('cancelling the parent withdraws what it delegated', async () => {
+  test('cancelling the parent withdraws its delegated tasks', async () => {
     const world = await team()
     const run = await world.sw.runs.start({ agent: 'lead', input: 'write two notes' })
     await world.until(run.sessionId, (r) => r.kind === 'interaction.opened')
@@ -74,7 +74,7 @@ describe('delegation', () => {
     return { world, begun, done, terminated, agents: { lead, scribe } }
   }
 
-  test('a message for the name of an agent that works on a task of another goes to one of its own', async () => {
+  test('a message to the name of a delegated agent goes to an agent of its own, not to the one at work', async () => {
     const { world, begun, done, terminated } = await pair()
     const run = await world.sw.runs.start({ agent: 'lead', input: 'go' })
     const { sessionId } = run
@@ -101,7 +101,7 @@ describe('delegation', () => {
     await world.end()
   })
 
-  test('a task is withdrawn at the start if its giver cannot go on', async () => {
+  test('a task is withdrawn at the start if its parent cannot go on', async () => {
     const store = await openStore('memory:')
     const { world, begun, agents } = await pair(store)
     const run = await world.sw.runs.start({ agent: 'lead', input: 'go' })

@@ -164,7 +164,7 @@ async function stoppedFor(ms: number) {
 test('F-101 engine: a tool whose worker was stopped until its lease was over sees that before it acts', async () => {
   const { acted, kinds, status } = await stoppedFor(lease_ms)
   expect(acted).toEqual([])
-  // What became of the run is for the next holder to say.
+  // The next holder decides the outcome of the run.
   expect(kinds).not.toContain('tool.result')
   expect(status).toBe('running')
 })

@@ -34,7 +34,7 @@ async function play() {
   const lines: Line[] = []
   const write = (level: Line['level']) => (message: string, details: object) => {
     lines.push({ level, message, details: details as Line['details'] })
-    // What the developer's own function throws is no business of the run.
+    // An error of the developer's own function does not affect the run.
     throw new Error('the log is full')
   }
   const requests: ModelRequest[] = []
@@ -105,7 +105,7 @@ test('F-31 log: errors of tools, probes, models and prepare are logged with thei
   await world.end()
 })
 
-test('F-31 log: debug tells each step, and nothing of what was said or returned', async () => {
+test('F-31 log: debug names each step, without messages and results', async () => {
   const { world, lines } = await play()
   const run = await world.sw.runs.start({ agent: 'main', input: 'Pay with words.' })
   await world.until(run.sessionId, (rune) => rune.to === 'waiting_user')

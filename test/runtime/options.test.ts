@@ -16,7 +16,7 @@ test('options: a budget is recorded in snake_case, with the limits that were dec
   expect(Object.keys(asRecord({ tokens: undefined, costUsd: 4 }))).toEqual(['cost_usd'])
 })
 
-test('options: budgets inside are renamed; what a user wrote inside other fields is not', () => {
+test('options: nested budgets are renamed; user values inside other fields are not', () => {
   const options = {
     sessionId: 'ses_1',
     sessionBudget: { toolCalls: 1 },

@@ -26,7 +26,7 @@ test.each([
   ['keys in an error', withoutKeys],
   ['the kind of an error', (text: string) => classifyError(new Error(text), 0)],
   ['problems in a sentence', (text: string) => problemSentence([{ pointer: text, problem: text }])],
-] as const)('F-86 own patterns: %s are looked for in linear time, whatever the text', (_, look) => {
+] as const)('F-86 own patterns: the search for %s takes linear time in any text', (_, look) => {
   for (const text of long) {
     const before = performance.now()
     look(`${text}!`)

@@ -61,7 +61,7 @@ test('scripted model: the same dialogue gets the same answer from a model that n
     const dialogue = longer.slice(0, length)
     expect(await hear(used, dialogue)).toEqual(await hear(scriptedModel(script), dialogue))
   }
-  // The same messages with another past: what was remembered about them must not count.
+  // The same messages with another past: values remembered about them must not count.
   const shifted = longer.slice(2)
   expect(await hear(used, shifted)).toEqual(await hear(scriptedModel(script), [...shifted]))
 })
@@ -77,7 +77,7 @@ test('scripted model: a function decides by the request and by how many answers 
   expect(await hear(model, [user, said('a'), user])).toMatchObject({ text: '1 of 3' })
 })
 
-test('scripted model: a broken answer is an error with what was said before it', async () => {
+test('scripted model: a broken answer is an error that keeps the text before it', async () => {
   const model = scriptedModel([breakOff('overloaded', { errorType: 'rate_limit', text: 'so' })])
   expect(await hear(model)).toMatchObject({ kind: 'error', error_type: 'rate_limit', retryable: true, partial: 'so' })
 })
@@ -100,7 +100,7 @@ test('scripted model: a test can stop it in the middle of a sentence', async () 
   expect(await heard).toMatchObject({ kind: 'aborted', partial: 'ab' })
 })
 
-test('scripted model: a step costs the same however long the dialogue is', async () => {
+test('scripted model: a step costs the same for a dialogue of any length', async () => {
   const model = scriptedModel(Array.from({ length: 10_000 }, (_, i) => call('step', { i })))
   const messages: Message[] = [user]
   let looks = 0
@@ -162,7 +162,7 @@ test('scripted model: a list with anything but answers is refused, and the place
     )
 })
 
-test('scripted model: a function that returns no answer fails the run, and the message says what it returned', async () => {
+test('scripted model: a function that returns no answer fails the run, and the message has the returned value', async () => {
   for (const returned of unusable)
     expect(await hear(scriptedModel(() => returned as ReturnType<typeof say>))).toMatchObject({
       kind: 'error',

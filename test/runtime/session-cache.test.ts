@@ -1,15 +1,21 @@
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { openStore } from '../../src/app/open-store.ts'
 import { accepted } from '../../src/faults/catalogue.ts'
 import { openMemoryRunelog } from '../../src/runelog/memory.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import { createBatch } from '../../src/runtime/batch.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
+import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { createSessions } from '../../src/runtime/session-cache.ts'
+import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { created, move } from '../support/drafts.ts'
+import { createWorld } from '../support/world.ts'
 
 const session_id = 'ses_1'
 
-/** Sessions on a store that others write to as well: what they write is heard of when `ring` is called. */
+/** Sessions on a store that others write to as well: their writes are announced when `ring` is called. */
 async function shared() {
   const log = openMemoryRunelog(hostPorts)
   let ring: Parameters<Runelog['watch']>[0] = () => {}
@@ -42,7 +48,7 @@ async function shared() {
     breakLine: (broken: boolean) => {
       isBroken = broken
     },
-    /** What is read arrives only then. */
+    /** The result of a read arrives only then. */
     holdReads: (until: Promise<void> | undefined) => {
       held = until
     },
@@ -108,4 +114,27 @@ test('session cache: a fold cache that fails loses neither runes nor the session
   for (let n = 0; n < 4_000; n++) batch.record('turn.assistant_delta', { actor: 'reasoning', payload })
   await expect(sessions.commit(state, batch, {})).resolves.toHaveLength(4_000)
   expect(failures).toBe(2)
+})
+
+test('fold cache: an entry that cannot be written harms no session', async () => {
+  const steps = 500
+  const echo = tool({ name: 'echo.it', input: z.object({ n: z.int() }), readOnly: true, run: () => 'x' })
+  const model = scriptedModel((_, n) => (n < steps ? call('echo.it', { n }) : say('done')))
+  const store = await openStore('memory:')
+  let saves = 0
+  const failing = {
+    ...store.foldCache,
+    save: () => {
+      saves++
+      throw new Error('disk full')
+    },
+  }
+  const world = await createWorld({
+    store: { ...store, foldCache: failing },
+    agents: { a: agent({ role: 'a', model, tools: [echo], maxRounds: steps + 1 }) },
+  })
+  const run = await world.sw.runs.start({ agent: 'a', input: 'go' })
+  expect(await run.result()).toMatchObject({ status: 'succeeded' })
+  expect(saves).toBeGreaterThan(0)
+  await world.end()
 })

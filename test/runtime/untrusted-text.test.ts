@@ -54,7 +54,7 @@ test('F-83 prompts: text of a tool, of an error and of a model never reaches the
   expect(last.instructions).not.toContain('Never ask')
   const prompt = toPrompt(last, wireNames(['files.read', 'files.break']), 'any')
   expect(prompt.filter(({ role }) => role === 'system')).toEqual([{ role: 'system', content: last.instructions }])
-  // What is remembered stands in the dialogue, each memory on one line and in quotation marks, before the question.
+  // Memories stand in the dialogue, each memory on one line and in quotation marks, before the question.
   const [remembered, question] = JSON.parse(JSON.stringify(prompt.slice(-2))) as {
     role: string
     content: [{ text: string }]

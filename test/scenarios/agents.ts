@@ -222,7 +222,7 @@ export function agentPlays(store: Store) {
           // THEN its own run says what happened, and what was queued for it is told that it will not come to that
           const ended = (await t.of(sessionId, 'agent.terminated')).filter((rune) => rune.agent_id === agentId)
           if (place === 'its model') {
-            // What a model throws is a broken stream, and no crash.
+            // An error of a model is a broken stream, and no crash.
             expect(failed).toMatchObject([
               { errorCode: 'STREAM_FAILED', message: 'bang' },
               { errorCode: 'STREAM_FAILED' },

@@ -11,7 +11,7 @@ import { tool } from '../../src/runtime/tools/define-tool.ts'
 import type { ToolContext } from '../../src/runtime/tools/tool.ts'
 import type { Stage } from './stage.ts'
 
-/** What anybody may do at any time. `n` picks among what there is. */
+/** The commands that are allowed at any time. `n` picks among the existing subjects. */
 export const deeds = [
   'submit',
   'submit_auto',
@@ -69,7 +69,7 @@ export function createWitness() {
       name: 'book',
       input,
       irreversible: true,
-      // The outside knows keys and no sessions: what is asked there must not be two things in two sessions.
+      // The outside knows keys and no sessions: one key must not be two actions in two sessions.
       keyScope: 'global',
       parallel: true,
       run(args, context) {
@@ -105,7 +105,7 @@ export function anyModel(seed: number) {
   })
 }
 
-/** Does one deed, if it can be done now. What is refused is refused with a fault. */
+/** Does one deed, if it can be done now. Every refusal is a fault. */
 export async function perform(stage: Stage, witness: Witness, runs: RunHandle[], { what, n }: Deed): Promise<void> {
   const { world } = stage
   const pick = <T>(list: readonly T[]): T | undefined => list[n % Math.max(1, list.length)]
@@ -172,7 +172,7 @@ export async function perform(stage: Stage, witness: Witness, runs: RunHandle[],
 
 function end(witness: Witness, work: AtWork, happens: boolean) {
   witness.atWork.delete(work)
-  // What has acted cannot say any more that it failed.
+  // A tool that has acted cannot report a failure any more.
   if (happens) witness.act(work)
   if (witness.acted.has(work.execution_id)) work.succeed('done')
   else work.fail(new Error('It did not work.'))
@@ -220,7 +220,7 @@ async function stuck({ status, runes, inbox }: Stage, runs: RunHandle[]): Promis
   return `Not everything came to an end; ${(await inbox()).length} questions are open.\n${lines.join('\n')}`
 }
 
-/** What the record says that is not so: an irreversible action done twice, or done and recorded as not done. */
+/** The mistakes of a record: an irreversible action done twice, or done and recorded as not done. */
 export async function untruths({ runes }: Stage, witness: Witness, runs: RunHandle[]): Promise<string[]> {
   const found: string[] = []
   const times = new Map<string, number>()

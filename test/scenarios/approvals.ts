@@ -12,7 +12,7 @@ const refund = call('payments.refund', { order: '42', cents: 500 })
 /** Several questions at once, answers that race, and approvals that no longer fit. */
 export function approvalPlays(store: Store) {
   play(
-    'two calls of which one needs approval: the other is done first, and then one person is asked',
+    'approval: of two calls the one without approval is done first, and then one person is asked',
     on(
       store,
       () => {
@@ -302,7 +302,7 @@ export function approvalPlays(store: Store) {
   )
 
   play(
-    'an approval is for one call: the next one of the same tool is asked for again',
+    'approval: it is for one call; the next call of the same tool is asked for again',
     on(
       store,
       () => {

@@ -7,7 +7,7 @@ import type { Store } from './stores.ts'
 
 const refund = call('payments.refund', { order: '42', cents: 500 })
 
-/** What people and models get wrong: a clear fault, or a consequence that the model sees. Nothing is lost, nothing runs. */
+/** Mistakes of people and models: a clear fault, or a consequence that the model sees. Nothing is lost, nothing runs. */
 export function badInputPlays(store: Store) {
   play(
     'commands: an agent that is not configured, and an unknown session, run or interaction, are refused',

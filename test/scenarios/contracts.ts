@@ -207,7 +207,7 @@ export function contractPlays(store: Store) {
         const { sessionId } = await run()
         const [{ execution_id } = { execution_id: '' }] = await snapshots(sessionId)
 
-        // THEN each move is a step of the trace: who, what, from where to where, when
+        // THEN each move is a step of the trace: actor, trigger, from, to, time
         const timestamp = world.hand.clock.now()
         const metadata = (trigger: string | null, actor: string) => ({
           trigger,

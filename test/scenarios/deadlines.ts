@@ -5,7 +5,7 @@ import { chosen, form, formWithDefault, minute, refund } from './props.ts'
 import type { Store } from './stores.ts'
 import { on, plays } from './theatre.ts'
 
-/** Specification 004: what happens without an answer. */
+/** Specification 004: the effect of no answer. */
 export function deadlinePlays(store: Store) {
   scenario(
     'RU-03',

@@ -107,7 +107,7 @@ export function givenUpPlays(store: Store) {
   )
 
   play(
-    'what never began is not unknown: it is withdrawn when an unknown outcome ends the run',
+    'given up: a call that never began is withdrawn when an unknown outcome ends the run',
     on(
       store,
       () => {
@@ -145,7 +145,7 @@ export function givenUpPlays(store: Store) {
   for (const [name, { probe, status }] of Object.entries(probes))
     for (const how of ['its worker is lost', 'its time is up'] as const)
       play(
-        `a probe that says: ${name}, when ${how}`,
+        `probe: "${name}" decides when ${how}`,
         on(
           store,
           () => {
@@ -165,7 +165,7 @@ export function givenUpPlays(store: Store) {
             // WHEN its outcome is unknown
             if (how === 'its worker is lost') await world.revive()
             else await world.hand.advance(10_000)
-            // What a tool may still do, a probe cannot know: its "did not" counts when the tool has returned.
+            // A probe cannot know whether a tool will still act: its "did not" counts when the tool has returned.
             if (how === 'its time is up') bank.begun[0]?.reject(new Error('It heeds its signal.'))
             if (name === 'did not') {
               if (how === 'its time is up') await world.until(sessionId, isReportOfFailure)

@@ -20,7 +20,7 @@ export function playsTasks(parts: Parts = {}): Model {
   })
 }
 
-/** What the agent was asked: the newest input. */
+/** The newest input of the agent. */
 export function askedOf({ messages }: ModelRequest): string {
   const last = messages.findLast((message) => message.role === 'user')
   return typeof last?.content === 'string' ? last.content : JSON.stringify(last?.content ?? '')

@@ -241,7 +241,7 @@ export function irreversiblePlays(store: Store) {
   )
 
   play(
-    'a person may want it done once more: the next call is let through, and the one after it is not',
+    'irreversible: after allow-again the next call is let through, and the one after it is not',
     on(
       store,
       () => listening(refund, say('Done.'), refund, say('Done again.'), refund, say('Not again.')),

@@ -93,8 +93,8 @@ export function massRecoveryPlays(store: Store) {
         // WHEN the next ones are killed while they recover, before or after their 1st, 20th, 55th … append
         const deaths = [1, 20, 55, 90, 120].flatMap((at) => [[at, 'before'] as const, [at, 'after'] as const])
         for (const [at, when] of deaths) {
-          // Each process takes every run at work, so that is how many appends are certain. It puts back, before
-          // that, what the one before it had at work: all of it, if that one came so far.
+          // Each process takes every run at work, so that is how many appends are certain. Before
+          // that it requeues the running ones of the process before it, all of them if that process came so far.
           if (at > working.length) {
             await t.kill()
             await areTaken(t, working)

@@ -27,7 +27,7 @@ function broken(error = 'The bank is closed.') {
   return { tools: [refundTool({ run })], ...talkingModel([refund, say('Sorry.')], { holds: () => false }) }
 }
 
-/** Specification 001: what can be seen of a contract, by anyone and by reasoning. */
+/** Specification 001: the views of a contract, for clients and for reasoning. */
 export function observationPlays(store: Store) {
   scenario(
     'OB-01',

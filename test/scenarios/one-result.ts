@@ -40,7 +40,7 @@ type Toolbox = ReturnType<typeof toolbox>
 
 interface Way {
   readonly script: readonly Scripted[]
-  /** What happens to the calls; what comes back is the run. */
+  /** The outcome of the calls; the result is the run. */
   readonly act?: (stage: Stage, box: Toolbox) => Promise<RunHandle>
   /** The status of each result, in the order of the calls. */
   readonly results: readonly string[]

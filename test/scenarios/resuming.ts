@@ -373,7 +373,7 @@ export function resumingPlays(store: Store) {
   )
 
   play(
-    'two that resume the same contract at once: one is used, the other is told who was first',
+    'resuming: of two concurrent resumes of a contract one is used, and the other names the winner',
     on(
       store,
       () => ({ script: [form('Size?'), say('Done.')] }),

@@ -8,7 +8,7 @@ import type { Store } from './stores.ts'
 
 const anything = z.looseObject({})
 
-/** What becomes of the calls of one answer. */
+/** The calls of one answer. */
 export function roundPlays(store: Store) {
   scenario(
     'TU-04',

@@ -5,10 +5,10 @@ import { chosen, form, minute, refund } from './props.ts'
 import type { Store } from './stores.ts'
 import { heldModel, heldTool, lookUp, ofEach, on, plays } from './theatre.ts'
 
-/** What a process that is killed leaves behind in the memory of this one may complain. */
+/** Remains of a killed process in the memory of this one may warn. */
 const warnings = ['a worker stopped', 'an agent crashed', 'a deadline could not be applied']
 
-/** Specification 004: what becomes of a run when its process is restarted or killed. */
+/** Specification 004: a run whose process is restarted or killed. */
 export function runRecoveryPlays(store: Store) {
   scenario(
     'RU-04',
@@ -252,7 +252,7 @@ export function runRecoveryPlays(store: Store) {
           await t.sw.idle()
         }
 
-        // THEN it was killed more often than a run may be put back, and succeeded all the same
+        // THEN it was killed more often than a run may be requeued, and succeeded all the same
         expect(kills).toBeGreaterThan(5)
         expect(await t.status(run.runId)).toBe('succeeded')
         expect((await t.of(run.sessionId, 'tool.result')).length).toBe(9)

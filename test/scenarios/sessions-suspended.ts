@@ -5,7 +5,7 @@ import { minute } from './props.ts'
 import type { Store } from './stores.ts'
 import { heldTool, lookUp, on, plays } from './theatre.ts'
 
-/** Specification 002, Session: what stops it by itself, and what brings it back. */
+/** Specification 002, Session: its causes, and the ways back. */
 export function suspendedSessionPlays(store: Store) {
   scenario(
     'SE-05',
@@ -141,7 +141,7 @@ export function suspendedSessionPlays(store: Store) {
   const working = heldTool('slow.work')
   scenario(
     'SE-05',
-    'a paused session is not suspended as well: what is used up is found out when it goes on',
+    'a paused session is not suspended as well: a spent budget is found when it goes on',
     on(
       store,
       {

@@ -23,7 +23,7 @@ import { createWorld, type Through, type World } from '../support/world.ts'
 import type { Store } from './stores.ts'
 import { streamProblems } from './theatre.ts'
 
-/** What a play may set up. Without a policy every tool runs that does not ask for approval itself. */
+/** The setup of a play. Without a policy every tool runs that does not ask for approval itself. */
 export interface Props extends Partial<Pick<StatewrightOptions, 'policy' | 'settings'>> {
   readonly tools?: readonly Tool[]
   readonly script?: readonly Scripted[]
@@ -80,7 +80,7 @@ export function on<P extends Props>(
   }
 }
 
-/** What is left of a killed process notices that it has no store any more. */
+/** Remains of a killed process warn that they have no store any more. */
 function isOfTheDead({ details }: { details: object }): boolean {
   return JSON.stringify(details).includes('the process was killed')
 }
@@ -139,7 +139,7 @@ function stageOn(world: World) {
       return run
     },
 
-    /** What waits for someone, oldest first. */
+    /** The open interactions, oldest first. */
     inbox: () => world.sw.inbox.list(),
 
     /** The one thing that waits for someone. */

@@ -26,9 +26,9 @@ type Everything = ReturnType<typeof everything>
 interface Situation {
   readonly reach: (stage: Stage, props: Everything) => Promise<RunHandle>
   readonly status: string
-  /** What a cancel leaves of the turn: what it had said, or nothing if there is no turn. */
+  /** The rest of the turn after a cancel: its text so far, or undefined if there is no turn. */
   readonly partial: string | null
-  /** What becomes of the contracts, and of the calls. */
+  /** The states of the contracts, and of the calls. */
   readonly contracts: readonly string[]
   readonly results: readonly string[]
 }
@@ -329,7 +329,7 @@ export function stoppingPlays(store: Store) {
   )
 
   play(
-    'input that is nothing is refused: it would steer for ever',
+    'steer: an empty input is refused, because it would steer for ever',
     on(store, everything, async (stage, props) => {
       const run = await situations['running, with its model answering']?.reach(stage, props)
       await expect(run?.steer(null)).rejects.toMatchObject({ code: 'input_missing' })

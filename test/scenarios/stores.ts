@@ -10,7 +10,7 @@ export interface Store {
   readonly name: string
   /** False: of two that ask it at once, one may have its answer before the other has asked. */
   readonly is_in_step?: false
-  /** What every process on it begins with, where a play says nothing else. */
+  /** The settings of every process on it, unless a play has others. */
   readonly settings?: Partial<Settings>
   /** The parts of the store, and all of them as one. */
   open(): Promise<

@@ -61,7 +61,7 @@ async function chainProblem(runelog: Runelog, session_id: string) {
   return verifier.end()
 }
 
-/** What is wrong with the FCMP streams of the runs in these runes. */
+/** The problems of the FCMP streams of the runs in these runes. */
 export function streamProblems(runes: readonly Rune[]): readonly Problem[] {
   const state = newSessionState(runes[0]?.session_id ?? '')
   for (const rune of runes) foldSession(state, rune)
@@ -80,7 +80,7 @@ async function open(opened: Awaited<ReturnType<Store['open']>>, { warnings: _, .
     ...rest,
   })
 
-  /** What a new process opens the store with. */
+  /** The options with which a new process opens the store. */
   const reconnect = () => {
     connection = connect(opened.runelog)
     return { ...opened, runelog: connection.runelog }

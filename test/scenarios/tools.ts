@@ -137,7 +137,7 @@ export function toolPlays(store: Store) {
     on(
       store,
       () => {
-        /** What was on record at the moment the tool ran. */
+        /** The record at the moment the tool ran. */
         const seen: string[] = []
         const look: { at?: (session_id: string) => Promise<readonly { kind: string; to?: string }[]> } = {}
         const guarded = counting({

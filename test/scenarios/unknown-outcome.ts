@@ -123,7 +123,7 @@ export function unknownOutcomePlays(store: Store) {
   )
 
   play(
-    'an auto run waits for no person: it fails with OUTCOME_UNKNOWN, and the answer may come later',
+    'auto run: it waits for no person and fails with OUTCOME_UNKNOWN; the answer may come later',
     on(store, paying(pay, pay, say('Paid.')), async (stage, { bank }) => {
       const { snapshots, question, of, submit, status, world } = stage
       // GIVEN an auto run that lost its worker

@@ -118,7 +118,7 @@ test('idempotency: any other request with a key is carried out once, and its ans
   })
   expect(await ask(pause, { ...mine, body: {} })).toMatchObject({ status: 409, json: { code: 'transition_refused' } })
   expect(await ask(pause, { token: 'noa-secret', body: {}, headers: key('p') })).toMatchObject({ status: 409 })
-  // What was refused is not kept: once it can be done, it is done.
+  // A refusal is not kept: the same request is carried out once it can be.
   await ask(`/api/sessions/${session_id}/resume`, { ...mine, body: {} })
   expect(await ask(pause, { token: 'noa-secret', body: {}, headers: key('p') })).toMatchObject({ status: 200 })
 })

@@ -43,7 +43,7 @@ test('server pages: lists go on where the page before ended, whatever happens in
     expect(json.items.length).toBeLessThanOrEqual(3)
     seen.push(...json.items.map(({ session_id }: { session_id: string }) => session_id))
     cursor = json.next_cursor
-    // What is new stands before the first page.
+    // New entries come before the first page.
     await world.sw.sessions.create({ agent: 'quick' })
     await world.hand.advance(10)
   }

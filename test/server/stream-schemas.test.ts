@@ -23,7 +23,7 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Parameters<typeof z.fromJSONSchema>[0]>> }
 }
 
-/** What the document says about the data of each event of a stream. */
+/** The documented data of each event of a stream. */
 function published({ paths, components }: Document, path: string): ReadonlyMap<string, z.ZodType> {
   const { schema } = paths[path]?.get.responses[200].content['text/event-stream'] ?? {}
   return new Map(

@@ -63,7 +63,7 @@ test('summaries stream: a busy session is sent four times a second, and its last
   expect(told().length).toBeLessThanOrEqual(6)
   expect(told().length).toBeGreaterThanOrEqual(4)
 
-  // What does not change the list is not told, and another session is not kept waiting.
+  // A rune that does not change the list gives no event, and does not delay another session.
   const before = told().length
   await write(plain('turn.assistant_delta'))
   accepted(await runelog.append({ session_id: 'ses_2', runes: [created('ses_2')] }))

@@ -128,7 +128,7 @@ test('F-11 visibility: no view, list or stream tells what a critic or a secret c
   expect((await ask('/api/subjects?prefix=exe_')).text).not.toMatch(/exe_(late|early)/)
   expect((await ask(`/api/sessions/${session_id}/runes?limit=1000`)).text).not.toMatch(/exe_(late|early)/)
 
-  // AND the streams do not tell it; what was public before the secret came was told as it was
+  // AND the streams do not tell it; runes that were public before the secret came were shown unchanged
   const critic = runes.find((rune) => rune.kind === 'run.submitted' && rune.visibility === 'internal')?.run_id
   const both = [read(`/api/sessions/${session_id}/stream?after=0`), read(`/api/sessions/${session_id}/stream?runes=1`)]
   const late = runes.find(({ execution_id }) => execution_id === 'exe_late')?.event_id ?? 0

@@ -9,7 +9,7 @@ interface Edge {
 /** `prose`: the labels are sentences, so a trigger is their letters, whatever stands between them. */
 export type Labels = 'triggers' | 'prose'
 
-/** What differs between a specification's diagram and the edges of a machine that are not marked as extensions. */
+/** The differences between a specification's diagram and the edges of a machine that are not marked as extensions. */
 export function compareWithSpec(machine: Machine, diagram: Diagram, labels: Labels): readonly string[] {
   const spelled = labels === 'prose' ? letters : (trigger: string) => trigger
   const edgeName = (from: string, to: string, trigger: string) => `${from} → ${to} on ${spelled(trigger)}`

@@ -61,43 +61,46 @@ test('machines: those that no specification draws say so', () => {
   ])
 })
 
-describe.each(Object.keys(drawn) as Drawn[])('a %s machine that departs from its diagram is found', (name) => {
-  const machine = machineOf(name)
-  const problemsOf = (mutant: Machine) => compareWithSpec(mutant, diagramOf(name), drawn[name].labels)
-  const indexes = machine.transitions.keys().toArray()
+describe.each(Object.keys(drawn) as Drawn[])(
+  'diagrams: a %s machine that departs from its diagram is found',
+  (name) => {
+    const machine = machineOf(name)
+    const problemsOf = (mutant: Machine) => compareWithSpec(mutant, diagramOf(name), drawn[name].labels)
+    const indexes = machine.transitions.keys().toArray()
 
-  test('when an edge is removed or leads elsewhere', () => {
-    for (const i of indexes.filter((at) => machine.transitions[at]?.extension === undefined)) {
-      expect(problemsOf(withoutEdge(machine, i))).toHaveLength(1)
-      for (const to of Object.keys(machine.states).filter((state) => state !== machine.transitions[i]?.to))
-        expect(problemsOf(withEdge(machine, i, { to })).length).toBeGreaterThan(0)
-    }
-  })
+    test('when an edge is removed or leads elsewhere', () => {
+      for (const i of indexes.filter((at) => machine.transitions[at]?.extension === undefined)) {
+        expect(problemsOf(withoutEdge(machine, i))).toHaveLength(1)
+        for (const to of Object.keys(machine.states).filter((state) => state !== machine.transitions[i]?.to))
+          expect(problemsOf(withEdge(machine, i, { to })).length).toBeGreaterThan(0)
+      }
+    })
 
-  test('when an extension does not say that it is one', () => {
-    for (const [i, { extension, ...edge }] of machine.transitions.entries()) {
-      const unmarked = { ...machine, transitions: machine.transitions.with(i, edge) }
-      expect(problemsOf(unmarked)).toHaveLength(extension === undefined ? 0 : 1)
-    }
-  })
+    test('when an extension does not say that it is one', () => {
+      for (const [i, { extension, ...edge }] of machine.transitions.entries()) {
+        const unmarked = { ...machine, transitions: machine.transitions.with(i, edge) }
+        expect(problemsOf(unmarked)).toHaveLength(extension === undefined ? 0 : 1)
+      }
+    })
 
-  test('when a guard that is drawn is not asked', () => {
-    const guards = diagramOf(name).arrows.flatMap((arrow) => /\((\w+)\)/.exec(arrow.label)?.[1] ?? [])
-    const found = indexes.flatMap((i) =>
-      guards.filter(
-        (guard) =>
-          machine.transitions[i]?.when?.includes(guard) && problemsOf(withoutGuard(machine, i, guard)).length === 1,
-      ),
-    )
-    expect(found.toSorted()).toEqual(guards.toSorted())
-  })
+    test('when a guard that is drawn is not asked', () => {
+      const guards = diagramOf(name).arrows.flatMap((arrow) => /\((\w+)\)/.exec(arrow.label)?.[1] ?? [])
+      const found = indexes.flatMap((i) =>
+        guards.filter(
+          (guard) =>
+            machine.transitions[i]?.when?.includes(guard) && problemsOf(withoutGuard(machine, i, guard)).length === 1,
+        ),
+      )
+      expect(found.toSorted()).toEqual(guards.toSorted())
+    })
 
-  test('when it begins or ends elsewhere', () => {
-    const [state = ''] = Object.keys(machine.states).filter(
-      (s) => s !== machine.initial && !machine.states[s]?.terminal,
-    )
-    expect(problemsOf({ ...machine, initial: state })).toHaveLength(1)
-    const ended = { ...machine.states, [state]: { tone: 'idle' as const, meaning: 'Over.', terminal: true as const } }
-    expect(problemsOf({ ...machine, states: ended })).toHaveLength(1)
-  })
-})
+    test('when it begins or ends elsewhere', () => {
+      const [state = ''] = Object.keys(machine.states).filter(
+        (s) => s !== machine.initial && !machine.states[s]?.terminal,
+      )
+      expect(problemsOf({ ...machine, initial: state })).toHaveLength(1)
+      const ended = { ...machine.states, [state]: { tone: 'idle' as const, meaning: 'Over.', terminal: true as const } }
+      expect(problemsOf({ ...machine, states: ended })).toHaveLength(1)
+    })
+  },
+)

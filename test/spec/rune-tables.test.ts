@@ -47,7 +47,7 @@ test('rune kinds: a carried kind is the one of the table, and the end of a turn 
   ])
 })
 
-/** What our machine writes where the row says something is written. */
+/** The rune of our machine for a row that writes something. */
 function kindsOf(name: string, row: string, kind: string | null): readonly (string | null)[] {
   const step = taskRows[kind ?? '']
   if (step !== undefined)

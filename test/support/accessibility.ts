@@ -10,7 +10,7 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
 }
 
-/** What axe holds to be serious or critical on a page, in words. Other colours can break only what depends on colours. */
+/** The serious and critical findings of axe on a page, in words. Other colours can break only rules that depend on colours. */
 export async function seriousFaults(page: Page, onlyColours: boolean): Promise<readonly string[]> {
   if ((await page.evaluate('typeof axe')) === 'undefined') await page.addScriptTag({ path: axe })
   const rules = onlyColours ? { runOnly: ['color-contrast', 'link-in-text-block'] } : {}

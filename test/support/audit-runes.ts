@@ -3,7 +3,7 @@ import { audit, type Move, restingState } from '../../src/kernel/transition.ts'
 import { machines } from '../../src/machines/all.ts'
 import { auditInvariants } from './audit-invariants.ts'
 
-/** What the audit reads of a rune. Any rune of the runelog fits. An opening has no `from` and no `trigger`. */
+/** The part of a rune that the audit reads. Any rune of the runelog fits. An opening has no `from` and no `trigger`. */
 export interface RuneLike {
   readonly kind: string
   readonly session_id: string

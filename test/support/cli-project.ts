@@ -83,7 +83,7 @@ export function createProject(folder: string, agents = '{ obedient }', source = 
   return { folder, config, store, cli: (args, setting) => runCli([...args, '--config', config], setting) }
 }
 
-/** What `statewright init` writes, made to run in this folder. */
+/** The files of `statewright init`, made to run in this folder. */
 export function exampleProject(folder: string): Project {
   const project = createProject(folder)
   writeFileSync(project.config, importable(exampleConfig).replace('sqlite:./statewright.db', project.store))

@@ -155,7 +155,7 @@ const askedFor = (messages: readonly Message[]) =>
 
 const orderOf = (messages: readonly Message[]) => Number(/\d+/.exec(askedFor(messages))?.[0] ?? 1)
 
-/** What happened since the last message of a person. */
+/** The messages since the last one of a person. */
 function since(messages: readonly Message[]) {
   const from = messages.findLastIndex((message) => message.role === 'user')
   const tools = messages.slice(from).flatMap((message) => (message.role === 'tool' ? [message.consequence] : []))

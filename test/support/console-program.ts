@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { createCast } from '../../examples/07-goal/cast.ts'
+import { createCast } from '../../examples/02-goal/cast.ts'
 import { serveConfig } from '../../src/app/serve.ts'
 import type { Json } from '../../src/kernel/json.ts'
 import { consoleAgents } from './console-agents.ts'
@@ -21,7 +21,7 @@ const serving = await serveConfig(
   {
     store: `sqlite:${folder}/console.db`,
     ...(cast === 'goal'
-      ? { agents: createCast(outside), plans: { registry: 'examples/07-goal/registry' } }
+      ? { agents: createCast(outside), plans: { registry: 'examples/02-goal/registry' } }
       : { agents: consoleAgents(folder), plans: { registry: 'examples/plans/registry', policy } }),
     server: {
       tokens: [

@@ -234,7 +234,7 @@ export function openQuestion(key: string, more: Draft = {}): Draft {
   }
 }
 
-/** Answers a pack: by key, the value chosen; what is not named is left out. */
+/** Answers a pack: by key, the value chosen; fields without a name here are left out. */
 export function answering(pack: QuestionPack | null, choices: Readonly<Record<string, string>>): AnswerRound {
   if (pack === null) throw new Error('Nothing is asked.')
   const answers = pack.questions

@@ -27,7 +27,7 @@ if (synchronous !== undefined) {
 
 const tell = (line: string) => writeSync(1, `${line}\n`)
 
-/** Set once the store is open: what goes wrong before that, goes wrong while opening. */
+/** Set once the store is open: an earlier failure is a failure to open. */
 let runelog: Runelog | undefined
 
 async function append(session_id: string, ...runes: Draft[]) {

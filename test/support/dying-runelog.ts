@@ -29,7 +29,7 @@ export function connect(runelog: Runelog) {
     async (...args: A): Promise<R> =>
       alive(call)(...args)
 
-  /** What was on its way to the disk when the process died; the next process begins after that. */
+  /** Writes on their way to the disk when the process died; the next process begins after them. */
   const under_way = new Set<Promise<unknown>>()
   function write(batch: Append) {
     const written = runelog.append(batch)
@@ -85,7 +85,7 @@ export function connect(runelog: Runelog) {
     },
     /** Resolves when the process is dead. */
     death: death.promise,
-    /** Does something, once, right before the append that fits: what others do between a decision and its record. */
+    /** Does something, once, right before the append that fits: actions of others between a decision and its record. */
     intercept(fits: (batch: Append) => boolean, act: () => Promise<unknown>) {
       interception = { fits, act }
     },

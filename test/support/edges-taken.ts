@@ -14,7 +14,7 @@ export function edgesTaken(runes: readonly Rune[], before: ReadonlyMap<string, s
   const move = (name: string, subject_id: string, from: string | null, to: string, trigger: string | null) => {
     const machine = byName.get(name) as Machine
     if (from !== null && trigger !== null) edges.push(edgeName(name, { from, to, on: trigger }))
-    // What no rune records follows by itself.
+    // Edges that no rune records follow by themselves.
     const onward = machine.transitions.find((edge) => edge.from === to && edge.rune === null)
     if (onward !== undefined) edges.push(edgeName(name, onward))
     at.set(subject_id, restingState(machine, to))

@@ -1,6 +1,6 @@
 import { type ContractHistory, deciderIn, executionFact, snapshot } from '../../src/observation/contract.ts'
 
-/** What the product remembers of a contract with this history; undefined while it is not over, or if it is secret. */
+/** The memory of a contract with this history; undefined while it is not over, or if it is secret. */
 export function factOf(history: ContractHistory) {
   const [{ at }] = history
   const { execution_id, action_type, action_summary, irreversible, ...last } = snapshot(history, 0)

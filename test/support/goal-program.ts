@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createCast, goal, type Outside } from '../../examples/07-goal/cast.ts'
+import { createCast, goal, type Outside } from '../../examples/02-goal/cast.ts'
 import { closeStore, openStore } from '../../src/app/open-store.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
 import type { Json } from '../../src/kernel/json.ts'
@@ -37,7 +37,7 @@ const sw = await createStatewright({
   store: { ...store, runelog },
   agents: createCast(outside),
   policy: { mode: 'full_access' },
-  plans: { registry: join(import.meta.dirname, '../../examples/07-goal/registry') },
+  plans: { registry: join(import.meta.dirname, '../../examples/02-goal/registry') },
 })
 const { goalId } = await sw.goals.start(goal)
 for (;;) {

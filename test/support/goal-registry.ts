@@ -5,7 +5,7 @@ import { agent, command as estimated, rule, workflow } from './coordinator.ts'
 
 type Entry = { [key: string]: Json }
 
-/** Commands without estimates: what a goal spends is measured while it runs, and not refused before. */
+/** Commands without estimates: the spending of a goal is measured while it runs, and not refused before. */
 const command = (id: string, more: Entry = {}) => estimated(id, { estimate: {}, ...more })
 
 /** A registry for goals: notes are taken side by side, writing is reviewed, deploying is denied. */

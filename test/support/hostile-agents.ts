@@ -27,7 +27,7 @@ export const ways = [
 
 export type Way = (typeof ways)[number]
 
-/** What a run is asked to do: bring the text in `file` in by this way. */
+/** The task of a run: bring the text in `file` in by this way. */
 export interface Order {
   readonly way: Way
   readonly file: string

@@ -9,14 +9,14 @@ export interface HostileText {
 /** Characters that a terminal or a reader acts on: colours, cursor moves, C1 controls, bidi, invisible ones, a bell. */
 export const treacherous = '\u001b[31m\u001b]0;owned\u0007\u009b2J\u202egnp\u2066x\u2069\u200b\ufeff\u0000\r\b'
 
-/** What the attacked server keeps secret. */
+/** The secret of the attacked server. */
 export const hostileSecrets = {
   bank: 'sk-live-0123456789abcdef',
   odd: 'p%41ss\\u0041word',
   accent: 'Schlüssel-für-Zoë',
 }
 
-/** Parts of texts that are searched for secrets at length: what may be an escape, or has several forms. */
+/** Parts of texts that are searched for secrets at length: possible escapes, and characters with several forms. */
 const searched = {
   ...{ Korean: '한국어 텍스트 ', marks: 'e\u0301', lines: 'ab\r\n', letters: 'sk-live-' },
   ...{ accents: '\u0301\u0316', escapes: '\\u0041', percents: '%41%25', entities: '&#65;&amp;', backslashes: '\\' },

@@ -8,7 +8,7 @@ import type { Json } from '../../src/kernel/json.ts'
  * and shares no code with the scheduler: it walks the graph itself and evaluates the few rules that the tests use.
  */
 
-/** What was frozen: the files of the coordination, and the registry that it was judged with. */
+/** The frozen plan: the files of the coordination, and the registry that it was judged with. */
 export interface FrozenPlan {
   readonly graph: ExecutionGraph
   readonly intent: ExecutionIntent
@@ -89,7 +89,7 @@ export function checkLegality(plan: FrozenPlan, runes: readonly Seen[], mode: st
   const standInOf = new Map([...steps.values()].flatMap((s) => (s.instead_of === null ? [] : [[s.instead_of, s.key]])))
   let isReviewed = false
 
-  /** What a step is to those behind it, by what the record says so far. */
+  /** The result of a step for its dependents, by the record so far. */
   function standing(key: string, seen: ReadonlySet<string> = new Set()): Standing {
     const attempt = latest.get(key)
     const step = steps.get(key)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** What a generated request is made of: where it goes, with what. */
+/** The parts of a generated request: its path, and its query, headers and body. */
 export interface Generated {
   readonly method: string
   readonly path: string
@@ -202,7 +202,7 @@ function fitting(schema: Schema, name: string, known: (name: string) => readonly
   }
 }
 
-/** What some question may be waiting for. */
+/** Replies that some question may be waiting for. */
 const replies = [
   { decision: 'approve' },
   { decision: 'deny', reason: 'No.' },

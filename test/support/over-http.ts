@@ -145,7 +145,7 @@ async function reply(client: Client, interaction_id: string, given: Reply) {
   const by = asRecord({ repliedBy, expectedWaiting: expectedWaiting && [...expectedWaiting] })
   const { interaction_kind, run_id } = await client.call(getInteraction, { params })
   const { decision, outcome, ...rest } = Object(said) as Record<string, Json>
-  // What no such operation can say is said as it is.
+  // A request without such an operation is sent unchanged.
   const isPlain = Object.entries(rest).every(([name, value]) => name === 'result' || typeof value === 'string')
   if (isPlain && interaction_kind === 'approval' && decision === 'approve' && !('reason' in rest))
     return client.call(approve, { params, body: { ...rest, ...by }, ...key })

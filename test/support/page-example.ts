@@ -2,7 +2,7 @@ import { stripTypeScriptTypes } from 'node:module'
 import { expect } from 'vitest'
 import type { StatewrightOptions } from '../../src/app/statewright.ts'
 
-/** Runs a module of an example that exports a config. What it imports from us comes from the sources. */
+/** Runs a module of an example that exports a config. Its imports of our package come from the sources. */
 export async function evaluate(code: string): Promise<StatewrightOptions> {
   const { names, values, body } = await linked(code)
   const config = stripTypeScriptTypes(`(() => {${body.replace('export default', 'return')}})()`)

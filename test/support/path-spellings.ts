@@ -60,7 +60,7 @@ function same(how: string, target: string): Spelling {
   return { how, target, kind: 'same' }
 }
 
-/** What stands before a path in the hope that it is cut off: addresses that need no token, and none at all. */
+/** Prefixes of a path that a server might cut off: addresses that need no token, and none at all. */
 const before = ['x', 's', 's/x', 'index.html', 'healthz', 'assets', 'inbox', 'audit', '%61udit', 'api']
 const up = ['..', '%2e%2e', '%2E.', '.%2e', '..;', '..%00', '%252e%252e', '%c0%ae%c0%ae', '...']
 

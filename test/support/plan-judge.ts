@@ -1,6 +1,6 @@
 /**
  * Red lines, risk and budgets of a plan, computed from its frozen files by the specification alone. Nothing of the
- * Coordinator is imported: what it decided is compared with what is computed here.
+ * Coordinator is imported: its decision is compared with the one computed here.
  */
 
 export type Level = 'low' | 'medium' | 'high' | 'critical'
@@ -105,7 +105,7 @@ const isGrave = (level: Level) => level === 'high' || level === 'critical'
 
 export type Files = Readonly<Record<string, string>>
 
-/** What the specification says about a plan, given everything that it left behind. */
+/** The judgement of the specification about a plan, given all its files. */
 export function judgePlan(files: Files, known: Known) {
   const read = <T>(name: string): T | undefined => {
     const text = files[`${name}.json`]
@@ -197,7 +197,7 @@ interface InForce {
   readonly question: Pick<Question, 'suggested_answers'> & { readonly affects: readonly string[] }
 }
 
-/** What an answer was given to: a question of a frozen pack, or one of the intent whose default stands unasked. */
+/** The target of an answer: a question of a frozen pack, or one of the intent whose default stands unasked. */
 function questionOf({ question_id, key }: Applied, files: Files, intent: Intent): InForce['question'] {
   type Asked = Question & { readonly impact: { readonly affected_steps: readonly string[] } }
   const asked = Object.entries(files)
@@ -259,7 +259,7 @@ function impactOf(
     return { estimated: known.length === 0 && amounts.length > 0 ? null : amount, within }
   }
   const sum = (known: readonly number[]) => Math.round(known.reduce((a, b) => a + b, 0) * 1e6) / 1e6
-  /** Every step shares the files that the intent targets; what goes beyond them is its own. */
+  /** Every step shares the files that the intent targets; further files are its own. */
   const distinct = (known: readonly number[]) =>
     Math.min(targets, sum(known.map((n) => Math.min(n, targets)))) + sum(known.map((n) => Math.max(0, n - targets)))
   const perCommit = placed.map(({ command }, i) => {

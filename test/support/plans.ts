@@ -66,7 +66,7 @@ export function packFor(asked: QuestionPack | null | undefined, choices: Readonl
   return (answering(asked ?? null, choices) as { answer_pack: Json }).answer_pack
 }
 
-/** What the Coordinator leaves behind when it has had everything from the start. */
+/** The result of the Coordinator when it has all inputs from the start. */
 export function allAtOnce(input: CoordinationInput, rounds: readonly AnswerRound[] = []): FrozenFiles {
   return freeze(coordinate(input, rounds, ports), input, ports)
 }

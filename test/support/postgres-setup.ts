@@ -12,7 +12,7 @@ declare module 'vitest' {
   }
 }
 
-/** What a store that is no file puts into the working directory, which is the checkout, unless it is told otherwise. */
+/** Files that a store without a file of its own puts into the working directory, which is the checkout, unless configured. */
 const strays = () => readdirSync('.').filter((name) => /^statewright\.(key|token|db)/.test(name))
 
 let server: PostgresServer | undefined

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { bytesOf, type Call, pathOf } from './strace.ts'
 
-/** What a program did to one folder, in order, and what it told the world meanwhile. */
+/** The system calls of a program on one folder, in order, and its output meanwhile. */
 type Deed =
   | { readonly did: 'create' | 'make_folder' | 'remove'; readonly path: string }
   | { readonly did: 'rename'; readonly path: string; readonly to: string }
@@ -41,13 +41,13 @@ export interface Image {
   /** After how many deeds the power failed. */
   readonly cut: number
   readonly fate: Fate
-  /** What the program had told by then. */
+  /** The output of the program by then. */
   readonly told: string
-  /** What is on the disk when it comes back, by path. */
+  /** The files on the disk after the power cut, by path. */
   readonly files: ReadonlyMap<string, Buffer>
 }
 
-/** A file, or a folder: what is certainly on the disk, and what the system only promised. */
+/** A file, or a folder: the bytes that are certainly on the disk, and those that the system only promised. */
 interface Inode {
   readonly isFolder: boolean
   synced: Buffer

@@ -6,14 +6,14 @@ import { openaiChatWire } from './wire/openai-chat.ts'
 import { openaiResponsesWire } from './wire/openai-responses.ts'
 import type { Body, Refusal, Said, Wire } from './wire/wire.ts'
 
-/** What the server does with one request. */
+/** The server's handling of one request. */
 export type Act =
   | { readonly said: Said; readonly breaks?: Break; readonly byteByByte?: boolean }
   | { readonly refusal: Refusal }
   /** The connection ends before there is a word of an answer. */
   | { readonly hangsUp: true }
 
-/** What goes wrong, and after how many events of the answer; by default after all but what completes it. */
+/** The fault, and the number of events before it; by default all except the completing one. */
 export interface Break {
   readonly how: 'ends' | 'drops' | 'resets' | 'stalls' | 'garbles' | { readonly code: string; readonly message: string }
   readonly after?: number
@@ -23,7 +23,7 @@ export interface Served {
   readonly path: string
   readonly headers: IncomingMessage['headers']
   readonly body: Body
-  /** What really became of it: this proves that a fault fired. */
+  /** The actual end of the request: this proves that a fault fired. */
   outcome: string
   /** Resolves when the other side is gone. */
   readonly gone: Promise<void>

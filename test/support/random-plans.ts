@@ -243,7 +243,7 @@ function riskOf(steps: readonly string[], restated: string): Json {
   return Object.fromEntries(steps.map((name) => [name, restated]))
 }
 
-/** What arrives in one round: that time ran out, that no one wants the plan any more, or an answer of any kind to each question. */
+/** The input of one round: a timeout, a cancel, or an answer of any kind to each question. */
 export function roundFor(pack: QuestionPack, choice: number): AnswerRound {
   if (choice % 7 === 0) return { timed_out: true }
   if (choice % 16 === 1) return { withdrawn: true }

@@ -12,7 +12,7 @@ const elsewhere = [
   'input_asked input_withdrawn',
   'agent_spawned agent_unfit message agent_spent agent_crashed_in_tools agent_dismissed agent_killed agent_exhausted',
   'session_created first_message paused resumed spent troubled replenished reset closing closed archived',
-  // What lives beside runs.
+  // Machines that are independent of runs.
   'outside_answered outside_expired outside_withdrawn',
   ...Object.keys(planFrames),
   ...Object.keys(goalFrames),

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type Call, type CallSpec, createStory, type Row, type Story } from './runes.ts'
 
-/** What `randomRun` needs: evenly falling dice, since small numbers would choose the same options over and over. */
+/** The dice of `randomRun`: evenly falling dice, since small numbers would choose the same options over and over. */
 export const anyDice = fc.noBias(fc.array(fc.nat(1_000_000), { minLength: 5, maxLength: 60 }))
 
 /**
@@ -138,7 +138,7 @@ function isOver(story: Story, call: Call): boolean {
   return ['completed', 'failed', 'rejected', 'cancelled'].includes(story.stateOf(call.execution_id) ?? '')
 }
 
-/** What the holder may do with a call next, without asking anyone. */
+/** The next moves of the holder for a call, without asking a person. */
 function stepsOf(story: Story, call: Call): readonly Row[] {
   const contract = story.stateOf(call.execution_id)
   const tool = story.stateOf(call.call_id)

@@ -4,7 +4,7 @@ import type { Streams } from '../../src/server/streams/streams.ts'
 import { operations } from '../../src/surface/operations/all.ts'
 import { consoleAddresses } from '../../src/wire/console-addresses.ts'
 
-/** A route as it is declared: what is asked, and who may. */
+/** A route as it is declared: the request, and its scope. */
 export interface DeclaredRoute {
   readonly name: string
   readonly method: 'GET' | 'POST'

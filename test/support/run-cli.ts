@@ -14,18 +14,18 @@ export interface Outcome {
 
 export interface Setting {
   readonly commands?: readonly Command[]
-  /** What someone at the terminal types, question by question; without it no person is there. */
+  /** The answers of a person at the terminal, question by question; without them no person is there. */
   readonly typed?: (question: string) => string | undefined
   /** Nothing is typed before this resolves, unless the question is taken back. */
   readonly until?: () => Promise<void>
-  /** What is printed goes to a terminal; else into a pipe. */
+  /** Output goes to a terminal; else into a pipe. */
   readonly isScreen?: boolean
   /** Is told whenever something was printed. */
   readonly onPrinted?: () => void
   readonly host?: Partial<Host>
 }
 
-/** The command line in this process: what it printed where, and how it ended. */
+/** The command line in this process: its output and its exit code. */
 export async function runCli(args: readonly string[], setting: Setting = {}): Promise<Outcome> {
   const printed: { out: string[]; err: string[] } = { out: [], err: [] }
   const { commands = all, typed, until, onPrinted, host, isScreen = false } = setting

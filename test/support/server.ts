@@ -68,7 +68,7 @@ export function asking(url: string, keepAlive = true) {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       const going = request(options, resolve)
       going.setTimeout(20_000, () => going.destroy(new Error(`${method} ${path} was not answered within 20 s.`)))
-      // Who is refused while it is still sending may read the answer before the line breaks.
+      // A client that is refused while it is still sending can read the answer before the connection breaks.
       going.on('error', reject)
       going.end(sent)
     })

@@ -37,7 +37,7 @@ export interface SseOptions {
   readonly onCursor?: (id: string) => void
   readonly onHead?: (status: number, head: string) => void
   readonly onClose?: () => void
-  /** What of the next piece of the body is heard. */
+  /** The part of the next piece of the body that is heard. */
   readonly pass?: (text: string) => string
 }
 

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 export interface Call {
   readonly thread: string
   readonly name: string
-  /** What stood between the parentheses, with strings and descriptor paths taken out into `strings`. */
+  /** The text between the parentheses, with strings and descriptor paths taken out into `strings`. */
   readonly args: readonly string[]
   readonly started: number
   readonly ended: number

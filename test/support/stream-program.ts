@@ -87,7 +87,7 @@ async function write({ session_id, runes, bytes }: Extract<Order, { do: 'write' 
     const content = 'x'.repeat(bytes)
     const batch = Array.from({ length: Math.min(20, runes - i) }, () => plain('turn.assistant_delta', { content }))
     event_id = accepted(await append({ session_id, runes: batch })).at(-1)?.event_id ?? 0
-    // What was read lies in the young generation until it is collected; what readers keep here does not go away.
+    // Data that was read lies in the young generation until it is collected; data that readers keep here stays.
     if (i % 1_000 === 0) peak = Math.max(peak, rss())
   }
   return { event_id, peak }

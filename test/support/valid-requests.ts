@@ -70,7 +70,7 @@ const bodies: Readonly<Record<string, object>> = {
   answer_plan: { choices: { which: 'go' } },
 }
 
-/** What cannot be asked for without a query. */
+/** Operations that need a query. */
 export const neededQueries: Readonly<Record<string, string>> = { find_subjects: '?prefix=ses_' }
 
 export function validRequest(operation: Pick<Operation, 'name' | 'path' | 'method'>, scene: Scene, changes: Ids = {}) {
@@ -92,7 +92,7 @@ export function isFurnished({ path, method, name, body }: Operation): boolean {
   return isKnown && (method === 'GET' || name in bodies || body?.safeParse({}).success === true)
 }
 
-/** Everything that is recorded, in one number: whatever is added anywhere changes it. */
+/** Everything that is recorded, in one number: every addition changes it. */
 export async function everything(runelog: RunelogReader): Promise<string> {
   const heads = await Promise.all((await runelog.sessionIds()).map((session_id) => runelog.head(session_id)))
   return createHash('sha256')

@@ -10,7 +10,7 @@ import { eventually } from './eventually.ts'
 
 const form = { type: 'form', title: 'Which?', fields: [{ name: 'colour' }] }
 
-/** What a poisoned store refuses with. */
+/** The refusal of a poisoned store. */
 export const poisoned = { code: 'store_poisoned', details: { outcome: 'unknown' } }
 
 /** A program with runs, a goal and tools that wait, and everything in it that can wait for them. */
@@ -93,7 +93,7 @@ export const allRefused = {
   'signal of a tool': 'its signal fired',
 }
 
-/** What became of each waiter, within a deadline. */
+/** The outcome of each waiter, within a deadline. */
 export async function whatBecameOf(waiters: readonly (readonly [string, Promise<unknown>])[], within_ms = 5_000) {
   const late = delay(within_ms, 'still pending', { ref: false })
   const outcomes = waiters.map(async ([name, waiter]) => [name, await Promise.race([waiter, late])] as const)

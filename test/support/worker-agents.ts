@@ -13,7 +13,7 @@ export const pay_timeout_ms = 500
 /** Names of readers, for many in one session. */
 export const sideBySide = Array.from({ length: 8 }, (_, i) => `reader_${i}`)
 
-/** Who did what, as the world outside knows it. */
+/** The effects of each worker, as the world outside knows them. */
 export interface Effect {
   readonly order: number
   readonly execution_id: string
@@ -28,7 +28,7 @@ export function readWitness(path: string): readonly Effect[] {
 /** Names the executions that a tool has begun with, one per line. */
 export const begunPath = (witnessPath: string) => `${witnessPath}.begun`
 
-/** Written and synced before it returns: whatever becomes of the process, this has happened. */
+/** Written and synced before it returns: the effect has happened, also if the process is killed. */
 function witness(path: string, effect: Effect) {
   const file = openSync(path, 'a')
   writeSync(file, `${JSON.stringify(effect)}\n`)

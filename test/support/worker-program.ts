@@ -97,7 +97,7 @@ async function speakLate(
   say({ said: refused === null ? 'recorded' : 'refused', session_id, ...fence, event_ids: [], code: refused })
 }
 
-/** Right before a transaction writes, the process stops: what the transaction has locked stays locked. */
+/** Right before a transaction writes, the process stops: the locks of the transaction stay. */
 function freezeInTransaction() {
   const { query } = pg.Client.prototype
   pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {

@@ -11,7 +11,7 @@ export function keepLog(shown: RunelogReader, whole: RunelogReader) {
   logs?.set(shown, whole)
 }
 
-/** The whole runelog of a Statewright, which shows only what reads: what a test writes itself goes this way. */
+/** The whole runelog of a Statewright, which shows only what reads: a test writes its own runes this way. */
 export function writable({ runelog }: { readonly runelog: RunelogReader }): Runelog {
   const whole = logs?.get(runelog)
   if (whole === undefined) throw new Error('This Statewright was opened without test/support/keep-logs.ts.')

@@ -50,7 +50,7 @@ test('F-10 answers over HTTP: a cancelled contract is refused; another one is an
   expect((await sw.runelog.read(session_id)).filter(({ kind }) => kind === 'run.misaligned')).toHaveLength(1)
 })
 
-test('F-10 answers at the command line: a cancelled contract is refused, and an unexpected number of waiting ones is reported', async () => {
+test('F-10 answer command: a cancelled contract is refused, and an unexpected number of waiting ones is reported', async () => {
   const { sw, store, ids } = await misaligned()
   await sw.close()
   const answer = (id: string) => runCli(['answer', id, 'choice=a', '--store', store])

@@ -19,7 +19,7 @@ import { scratchFolder } from '../support/scratch-folder.ts'
 
 const registry = registryIn(scratchFolder('goal-operations').fresh())
 
-test('goals: every operation of goals answers with what it declares', async () => {
+test('goals: every operation of goals answers with its declared shape', async () => {
   const found = {
     severity: 'warning',
     category: 'style',
@@ -47,7 +47,7 @@ test('goals: every operation of goals answers with what it declares', async () =
   await world.sw.idle()
   expect(await client.call(getGoal, { params })).toMatchObject({ state: 'goal_met', budget: { iterations: 2 } })
 
-  // What a critic found is there by review; the report of the goal and the list of runes leave the critique out.
+  // `review` shows the findings of a critic; the report of the goal and the list of runes leave the critique out.
   expect(await client.call(getGoalCritiques, { params })).toMatchObject({ critiques: [{ findings: [] }] })
   const reviewed = await client.call(startGoal, {
     body: { goal: 'Review', plan: planOf(note('ta')), auto: true, critic: 'critic' },
@@ -120,7 +120,7 @@ test('F-07 goals: a submitter cannot bring a policy, and the configured one hold
   await client.close()
 })
 
-test('F-07 goals: a planner keeps the budget that the operator gave it, whatever the goal says', async () => {
+test('F-07 goals: a planner keeps the budget of the operator, even if the goal asks for more', async () => {
   const frugal = agent({ role: 'planner', model: answersJson(planOf(note('ta'))), budget: { tokens: 0 } })
   const agents = { worker: worker(), planner: frugal }
   const { client, world } = await createBackendWorld(agents, { plans: { registry } })

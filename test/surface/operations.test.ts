@@ -46,7 +46,7 @@ import {
 } from '../../src/surface/operations/sessions.ts'
 import { createBackendWorld, form, refund, supportAgent } from '../support/backend.ts'
 
-test('operations: every operation answers with what it declares', async () => {
+test('operations: every operation answers with its declared shape', async () => {
   const { client, world, called } = await createBackendWorld({
     support: supportAgent([refund, form, say('Done.')]),
     long: supportAgent([call('orders.all', {}), say('All of them.')]),
@@ -109,7 +109,7 @@ test('operations: every operation answers with what it declares', async () => {
     details: { by: 'mia' },
   })
 
-  // What became of it.
+  // Its outcome.
   const execution_id = card.execution_id ?? ''
   const params = { execution_id }
   expect(await client.call(getSnapshot, { params })).toMatchObject({ current_status: 'completed' })
@@ -208,7 +208,7 @@ test('operations: every operation answers with what it declares', async () => {
   await client.call(killAgent, { params: { agent_id }, body: { reason: 'Not needed.' } })
   expect(await agentsOf()).toContainEqual(expect.objectContaining({ agent_id, state: 'terminated' }))
 
-  // What there is.
+  // The existing ids.
   expect((await client.call(listMachines, {})).map(({ name }) => name)).toContain('contract')
   expect(await client.call(getMachine, { params: { name: 'run' } })).toMatchObject({ machine: 'run' })
   expect(await client.call(getTopology, {})).toMatchObject({ machine: 'contract' })

@@ -14,7 +14,7 @@ async function finishedRun() {
   return { client, run }
 }
 
-test('refused moves: a session says what its state is and which commands it takes, in words of the surface', async () => {
+test('refused moves: a session names its state and the commands it takes, in words of the surface', async () => {
   const { client, run } = await finishedRun()
   const { sessionId } = run
   const session = { params: { session_id: sessionId }, body: {} }
@@ -37,7 +37,7 @@ test('refused moves: a session says what its state is and which commands it take
   await expect(resume()).rejects.toThrow('A sealed runelog accepts no more work; open a new session.')
 })
 
-test('refused moves: a steer of a run that is over is refused with what to do', async () => {
+test('refused moves: a steer of an ended run is refused with a remedy', async () => {
   const { client, run } = await finishedRun()
   const { runId } = run
   await expect(client.call(steerRun, { params: { run_id: runId }, body: { input: 'Wait!' } })).rejects.toThrow(

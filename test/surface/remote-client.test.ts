@@ -75,7 +75,7 @@ test('remote client: a follower resumes from its cursor after a lost connection,
   expect(heard[0]).toEqual({ session_id: 's', run_id: 'r', turn_id: 't', offset: 0, text: 'Hi' })
 })
 
-test('remote client: events are read however the bytes are cut', async () => {
+test('remote client: events are read for every cut of the bytes', async () => {
   const text = 'event: a\r\ndata: é1\r\ndata: 2\r\nid: 5\r\n\r\n: nothing\nid: 6\n\ndata\n\nevent: b\ndata: {}\n\n'
   const bytes = new TextEncoder().encode(text)
   for (let size = 1; size <= bytes.length; size++) {

@@ -12,7 +12,7 @@ async function aSession() {
   return { world, session_id: sessionId, run_id: runId, runelog: world.sw.runelog }
 }
 
-test('session views: a look includes what was recorded before it; an exclusive store is read only for what is new', async () => {
+test('session views: a look includes all that was recorded before it; an exclusive store is read only for new runes', async () => {
   const { world, session_id, run_id, runelog } = await aSession()
   let asked = 0
   const counting = {

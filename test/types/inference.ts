@@ -1,4 +1,4 @@
-/** Compiled, never run: what the types of the public API infer. `npm run types` fails when one of these changes. */
+/** Compiled, never run: the inferred types of the public API. `npm run types` fails when one of these changes. */
 import { createStatewright, isFault, type RunResult, type RunStatus, type Statewright, tool } from 'statewright'
 import type { TestClock } from 'statewright/testing'
 import { z } from 'zod'

@@ -20,7 +20,7 @@ interface Row {
   readonly act: Act
   readonly error_type: keyof typeof errorTypes
   readonly retry_after_ms?: number
-  /** What the provider said that must be told. */
+  /** The words of the provider that must be shown. */
   readonly told?: string
 }
 
@@ -88,7 +88,7 @@ const rows: readonly Row[] = [
   { act: { hangsUp: true }, error_type: 'connection_lost' },
 ]
 
-describe.each(providers)('$title', (provider) => {
+describe.each(providers)('AI SDK: $title', (provider) => {
   const modelOf = (withKey: string | undefined = key) => provider.model({ url: server.url, key: withKey })
 
   test('every failure has its type, says what happened, and asks for the wait that the provider asked for', async () => {
@@ -162,7 +162,7 @@ async function closedPort(): Promise<string> {
 
 const needKeys = providers.filter(({ title }) => !title.startsWith('openai-compatible'))
 
-describe.each(needKeys)('$title without a key', (provider: Provider) => {
+describe.each(needKeys)('AI SDK: $title without a key', (provider: Provider) => {
   test('has a problem at start, and the first request fails with auth_refused', async () => {
     for (const name of ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN']) vi.stubEnv(name, undefined)
     const model = provider.model({ url: server.url })

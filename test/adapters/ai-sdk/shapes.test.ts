@@ -6,7 +6,7 @@ import { wireNames } from '../../../src/adapters/ai-sdk/provider-shapes.ts'
 
 const seed = 20_261_101
 
-describe('names on the wire', () => {
+describe('AI SDK: tool names on the wire', () => {
   test('a dot becomes an underscore, a name that fits stays, and no tool loses its name to another', () => {
     const names = wireNames(['mail.send', 'mail/send', 'mail_send', 'look'])
     expect(['mail.send', 'mail/send', 'mail_send', 'look'].map(names.toWire)).toEqual([
@@ -20,7 +20,7 @@ describe('names on the wire', () => {
     expect(names.toWire('gone.tool')).toBe('gone_tool')
   })
 
-  test('whatever the tools are called, providers accept their names and each name leads back', () => {
+  test('providers accept every wire name, and each leads back to its tool', () => {
     const name = fc.oneof(fc.string(), fc.stringMatching(/^[a-z._]{1,4}$/), fc.string({ minLength: 60, maxLength: 70 }))
     fc.assert(
       fc.property(fc.uniqueArray(name, { maxLength: 12 }), (tools) => {
@@ -35,7 +35,7 @@ describe('names on the wire', () => {
   })
 })
 
-describe('schemas', () => {
+describe('AI SDK: schemas', () => {
   test('an object stays as it is', () => {
     const schema = {
       type: 'object',
@@ -102,7 +102,7 @@ test.each([
   '"api_key":"opensesame"',
   'AIzaSyA1234567890abcdefg',
   '0123456789abcdef0123456789abcdef',
-])('the key in "Not valid: %s!" is not told', (secret) => {
+])('AI SDK: the key in "Not valid: %s!" is not shown', (secret) => {
   const told = withoutKeys(`Not valid: ${secret}!`)
   expect(told).toContain('Not valid: ')
   expect(told).toContain('[key]')
@@ -115,7 +115,7 @@ test('ai-sdk shapes: text that is not a key stays', () => {
   expect(withoutKeys(said)).toBe(said)
 })
 
-test('ai-sdk shapes: whatever is thrown, it gets a type of the table, a sentence, and no exception', () => {
+test('AI SDK: every thrown value gets a type of the table and a sentence', () => {
   const hostile = fc.constant(
     Object.defineProperty({}, 'message', {
       get() {

@@ -34,7 +34,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true }))
 
-describe('A scan of a project', () => {
+describe('project facts: a scan', () => {
   test('finds languages, manifests, scripts, pipelines, tests and owners, each with file and line', async () => {
     const facts = await scanProject(folder, 'shop', sha256)
     expect(factPack.safeParse(facts).error).toBeUndefined()
@@ -66,7 +66,7 @@ describe('A scan of a project', () => {
     expect(cited(facts.owners[0]?.evidence_refs[0])).toMatchObject({ source_file: 'CODEOWNERS', line: 3 })
   })
 
-  test('is the same however often and in whatever order it is made, and another when a byte is', async () => {
+  test('is the same for every order and repetition, and changes with any byte', async () => {
     const facts = await scanProject(folder, 'shop', sha256)
     expect(canonicalJson((await scanProject(folder, 'shop', sha256)) as unknown as Json)).toBe(
       canonicalJson(facts as unknown as Json),
@@ -91,7 +91,7 @@ describe('A scan of a project', () => {
     }
   })
 
-  test('does not follow links out of the folder, nor look into what others made', async () => {
+  test('neither follows links out of the folder nor reads generated and installed files', async () => {
     const facts = await scanProject(folder, 'shop', sha256)
     expect(facts.evidence.some(({ source_file }) => /node_modules|\.git\/|everything/.test(source_file))).toBe(false)
   })

@@ -17,7 +17,7 @@ async function write(name: string, text: string) {
   await writeFile(join(folder, name), text)
 }
 
-describe('A registry in a folder', () => {
+describe('registry folder: admission', () => {
   test('YAML and JSON, one entry a file or several, in folders or not, give the same snapshot', async () => {
     const [first, second, ...others] = content
     await write('a.yaml', [first, second].map((entry) => stringify(entry)).join('---\n'))

@@ -40,7 +40,7 @@ test('leases: the time that taking the run took is gone from the lease', async (
   expect(leases.hold('run_2', 1, since).isValid()).toBe(false)
 })
 
-test('leases: a renewal counts from when it was sent, however late its answer comes', async () => {
+test('leases: a renewal counts from when it was sent, even if its answer comes late', async () => {
   const { hand, leases, asked } = setUp()
   const lease = leases.hold('run_1', 1, leases.instant())
   await hand.advance(300)

@@ -21,7 +21,7 @@ async function store(folder = temporaryFolder()) {
   return { runelog, folder, inTable }
 }
 
-/** What another process would find if this one were killed now. */
+/** The rows that another process would find if this one were killed now. */
 function asAfterDeath(folder: string): string {
   const copy = temporaryFolder()
   for (const name of ['store.db', 'store.db-wal']) cpSync(join(folder, name), join(copy, name))

@@ -14,7 +14,7 @@ test('test clock: timers fire in the order in which they are due, and see their 
   expect(seen).toEqual(['a at 10', 'b at 10', 'c at 30'])
 })
 
-test('test clock: a timer that is set by what another timer set off still fires within the same advance', async () => {
+test('test clock: a timer that the callback of another timer sets still fires within the same advance', async () => {
   const { timers, advance, pending } = createTestClock(0)
   const seen: string[] = []
   timers.after(10, () => void Promise.resolve().then(() => timers.after(5, () => seen.push('later'))))

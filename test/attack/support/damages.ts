@@ -25,7 +25,7 @@ export const documented = [
 export interface Damage {
   readonly name: string
   readonly apply: (place: Place) => void
-  /** What the verdict must name; or the documented reason for which it need not. */
+  /** The names that the verdict must contain; or the documented reason why not. */
   readonly names: RegExp | (typeof documented)[number]
   readonly target: 'store' | 'bundle'
 }
@@ -33,7 +33,7 @@ export interface Damage {
 const { sha256 } = hostPorts
 type Values = Record<string, SQLInputValue>
 
-/** Works on the tables as an attacker with the file does: without the triggers, which are put back afterwards. */
+/** Works on the tables as an attacker with the file does: without the triggers, which are restored afterwards. */
 export function sql(database: string, work: (db: DatabaseSync) => void): void {
   const db = new DatabaseSync(database)
   db.exec('PRAGMA foreign_keys = OFF')
@@ -134,7 +134,7 @@ function changes(value: SQLInputValue): readonly (readonly [string, SQLInputValu
   ]
 }
 
-/** What an attacker does who can hash, and knows how the parts hang together. */
+/** An attacker who can hash, and knows the format. */
 export function cleverDamages(database: string): readonly Damage[] {
   const db = new DatabaseSync(database, { readOnly: true })
   const runes = db.prepare('SELECT * FROM rune ORDER BY session, event_id').all() as Values[]

@@ -78,7 +78,7 @@ test('goal reject: without a task, where several reviews are open, it is refused
   expect(await world.sw.goals.show(goal_id)).toEqual(before)
 })
 
-test('goal reject: the same rejection, sent again with its key, does not give up what the goal waits for besides', async () => {
+test('goal reject: the same rejection, sent again with its key, does not reject another question of the goal', async () => {
   const form = ask({ title: 'Which?', fields: [{ name: 'which', required: true }] })
   const { goal_id, again } = await start(planOf(note('ta'), sure('tb')), worker({ ta: [form, say('done')] }))
   expect((await again()).waits_for).toHaveLength(2)

@@ -114,7 +114,7 @@ describe('F-45 goals: mode, question budget and budgets bind the plan', () => {
     expect(runes.filter(({ kind }) => kind === 'run.submitted')).toEqual([])
   })
 
-  test('a plan within the budgets runs, and what was spent before counts', async () => {
+  test('a plan within the budgets runs, and earlier spending counts', async () => {
     const budget = { tokens: 1_000 }
     expect((await setGoal({ goal: 'Dear', auto: true, budget, plan: planOf(dear) })).report.state).toBe('goal_met')
     await world.end()
@@ -216,7 +216,7 @@ describe('F-46 goals: a planner fills only its own fields', () => {
   const drafts = (draft: unknown) =>
     setGoal({ goal: 'Plan it', auto: true, planner: 'planner', maxDrafts: 1 }, { planner: planner(draft) })
 
-  test('a whole intent of a planner is refused, whatever it claims', async () => {
+  test('a whole intent of a planner is refused, even if it claims permission', async () => {
     const claimed = intentOf((i) => ({
       ...i,
       status: 'approved',

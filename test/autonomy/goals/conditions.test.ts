@@ -139,7 +139,7 @@ describe('F-41 conditions: words', () => {
     expect(decided).toMatchObject([{ actor: 'human', payload }])
   })
 
-  test('a person says no, and the task is skipped with what they said', async () => {
+  test('a person says no, and the task is skipped with their reason', async () => {
     const { goal_id, session_id } = await play(plan)
     await world.sw.goals.reject(goal_id, { task: 'tb', reason: 'it is not' })
     await world.sw.idle()
@@ -180,7 +180,7 @@ describe('F-41 conditions: words', () => {
     { what: 'says that it cannot tell', says: () => verdict(null, 'No idea.'), reason: 'No idea.' },
     { what: 'writes no JSON', says: () => say('perhaps'), reason: 'It is not JSON.' },
     { what: 'breaks off', says: () => breakOff('no', { retryable: false }), reason: 'Its run was failed.' },
-  ])('a critic that $what decides nothing: the task does not run, and the goal is not met', async (given) => {
+  ])('a critic that $what makes no decision: the task does not run, and the goal is not met', async (given) => {
     const more = { mode: 'auto', critic: 'critic', budget: { iterations: 1 } } as const
     const { report, ran, tasks } = await play(plan, {}, more, given.says)
     expect(ran).toEqual(['ta', 'tc'])
@@ -209,7 +209,7 @@ describe('F-41 conditions: a task that is skipped', () => {
     expect(report.state).toBe('goal_met')
   })
 
-  test('a task that depends on something else too goes on, and is told what was skipped', async () => {
+  test('a task with another dependency goes on, and is told of the skipped one', async () => {
     const { ran, input } = await play(planOf(note('ta'), iff(no, 'tb', 'ta'), note('tc', 'ta', 'tb')))
     expect(ran).toEqual(['ta', 'tc'])
     expect(input('tc')).toContain(
@@ -332,7 +332,7 @@ describe('F-41 conditions: the rule language and old records', () => {
     expect(engine.evaluate('context.tasks has tz && context.tasks.tz.json == 6', { tasks })).toEqual({ holds: false })
   })
 
-  test('what Cedar cannot read is there, and a rule that computes with it is undecided', () => {
+  test('a value that Cedar cannot read exists, and a rule that computes with it is undecided', () => {
     const engine = createCedarConditionEngine()
     const json = { none: null, half: 0.5, huge: 1e300, list: [1.5], mixed: [1, null] }
     const evaluate = (rule: string) => engine.evaluate(rule, { tasks: { ta: { state: 'completed', json } } })

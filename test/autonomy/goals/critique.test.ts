@@ -87,7 +87,7 @@ describe('critique: verdict', () => {
     task('rr', 'failed', { kind: 'review', owner: null }),
   )
 
-  test('errors about tasks become new tasks, and so does what was skipped because of them', () => {
+  test('errors about tasks become new tasks, and so do tasks that were skipped because of them', () => {
     const verdict = verdictOf(goal, read(goal, critique({ severity: 'error', title: 'No', task: 'aa' })), ids)
     if (verdict.verdict !== 'retry') throw new Error(verdict.verdict)
     const [again, behind] = verdict.tasks
@@ -120,7 +120,7 @@ describe('critique: verdict', () => {
     )
   })
 
-  test('F-40 retries: a stand-in that is redone still stands in, and the newest attempt is what others depend on', () => {
+  test('F-40 retries: a stand-in that is redone still stands in, and others depend on its newest attempt', () => {
     const before = goalOf(
       task('xx', 'completed'),
       task('aa', 'completed', { depends_on: ['tsk_xx'] }),
@@ -135,7 +135,7 @@ describe('critique: verdict', () => {
     expect(next).toMatchObject({ verdict: 'retry', tasks: [{ key: 'aa', depends_on: ['tsk_x2'] }, { key: 'bb' }] })
   })
 
-  test('F-41 retries: what was skipped with the stand-in of a failed task is looked at again with the task', () => {
+  test('F-41 retries: tasks that were skipped with the stand-in of a failed task are looked at again with the task', () => {
     const before = goalOf(
       task('aa', 'failed'),
       task('bb', 'skipped', { instead_of: 'tsk_aa' }),

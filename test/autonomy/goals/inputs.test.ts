@@ -38,7 +38,7 @@ test('F-40 inputs: a task reads the result of each task it depends on, quoted', 
   expect(inputs.get('ta')).not.toContain('builds on')
 })
 
-test('F-40 inputs: a review gate hides nothing: the task behind it reads what stands before the gate', async () => {
+test('F-40 inputs: a review gate hides nothing: the task behind it reads the results before the gate', async () => {
   const inputs = await inputsOf({}, planOf(note('ta'), { ...note('tb', 'ta'), command: 'cmd_seen' }))
   expect(inputs.get('tb')).toContain('- ta: "ta is done"')
 })
@@ -69,7 +69,7 @@ test('F-40 inputs: long results are cut, and the cut says how much is missing', 
   ])
 })
 
-test('F-40 inputs: a task that is done again reads the newest result of what it depends on', async () => {
+test('F-40 inputs: a task that is done again reads the newest results of its dependencies', async () => {
   const critiques = [
     { findings: [{ severity: 'error', title: 'No', task: 'ta' }] },
     { findings: [{ severity: 'error', title: 'No', task: 'tb' }] },

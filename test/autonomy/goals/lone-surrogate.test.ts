@@ -77,7 +77,7 @@ test.each([
   expect([...warnings, ...again.warnings]).toEqual([])
 })
 
-test('F-41 conditions: a lone surrogate in what the critic decides is no decision', async () => {
+test('F-41 conditions: an answer of the critic with a lone surrogate is no decision', async () => {
   const plan = planOf({ ...note('ta'), condition: 'It holds.' })
   const verdict = half({ holds: true, reason: 'HALF' })
   const { report } = await play(
@@ -87,7 +87,7 @@ test('F-41 conditions: a lone surrogate in what the critic decides is no decisio
   expect(report.tasks[0]).toMatchObject({ state: 'skipped', reason: expect.stringContaining(problem) })
 })
 
-test('F-45 goals: a lone surrogate in what a caller gives is refused by name', async () => {
+test('F-45 goals: a lone surrogate in an argument of a caller is refused by name', async () => {
   world = await createWorld({ agents: { worker: worker() }, plans: { registry } })
   const plan = planOf({ ...note('ta'), intent: 'Do \ud800 it.' })
   await expect(world.sw.goals.start({ goal: 'Half', plan })).rejects.toMatchObject({

@@ -7,7 +7,7 @@ const allowed = [
   { name: 'odd', args_schema: { type: 'no such type' } },
 ]
 
-test('plan binding: a run that no plan binds may call anything; a bound one only what its plan has, with arguments that fit', () => {
+test('plan binding: an unbound run may call any tool; a bound one only the calls of its plan, with fitting arguments', () => {
   expect(outsidePlan(null, 'x', {})).toBeUndefined()
   expect(outsidePlan(allowed, 'c.d', { any: 1 })).toBeUndefined()
   expect(outsidePlan(allowed, 'a.b', { n: 5 })).toBeUndefined()

@@ -47,7 +47,7 @@ describe('F-41 gates: a task with a condition and its review', () => {
     ).toEqual(['assign t'])
   })
 
-  test('a plan of an earlier version has its condition at the gate, and what is refused there does not begin', () => {
+  test('a plan of an earlier version has its condition at the gate, and a task that is refused there does not begin', () => {
     const gate = facts(planned('g', { ...review, condition: 'It is so.' }))
     const task = facts(planned('t', behind))
     for (const holds of [false, null])
@@ -59,7 +59,7 @@ describe('F-41 gates: a task with a condition and its review', () => {
   })
 })
 
-describe('schedule', () => {
+describe('schedule: tasks', () => {
   test('max parallel: urgent tasks begin first, then the oldest, and no more than there are places', () => {
     const ranks: Priority[] = ['low', 'medium', 'critical', 'medium', 'high']
     const tasks = ranks.map((priority, i) => facts(planned(`t${i}`, { priority })))
@@ -130,7 +130,7 @@ const shape = fc.array(
   { minLength: 1, maxLength: 40 },
 )
 
-test('schedule: whatever happens to its runs, every task ends, none before what it depends on, within the limits', () => {
+test('schedule: for random outcomes of runs, every task ends after its dependencies and within the limits', () => {
   fc.assert(
     fc.property(shape, fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 3 }), (given, max_parallel, most) => {
       const replaced = new Set<number>()
@@ -188,7 +188,7 @@ interface Played {
   answered?: boolean
 }
 
-/** A round of time: what was queued runs, what runs comes nearer to its end, and who waited is answered. */
+/** A round of time: queued runs start, running ones advance, and waiting ones are answered. */
 function advance(runs: ReadonlyMap<string, Played>, given: readonly { ends: RunFacts['status'] | 'waits' }[]) {
   for (const [id, run] of runs) {
     const ends = given[Number(id.slice(1))]?.ends ?? 'succeeded'

@@ -17,7 +17,7 @@ const prompts: ReadModel = {
 }
 
 export function describeKeeping(open: OpenStore): void {
-  describe('rebuilding', () => {
+  describe('runelog: rebuilding', () => {
     test('read models dropped and folded again are the same bytes', async () => {
       const { runelog } = await fresh(open, { models: [prompts] })
       const written = await writeHistory(runelog, { sessions: 6, appends: 150, seed: 3 })
@@ -29,7 +29,7 @@ export function describeKeeping(open: OpenStore): void {
     })
   })
 
-  describe('redacting', () => {
+  describe('runelog: redacting', () => {
     const opened = () => opening('interaction', 'int_1', { prompt: 'Is XY-4711 your code?', evidence: ['XY-4711'] })
 
     test('the content is gone everywhere, the rune stays, the chain verifies', async () => {
@@ -49,7 +49,7 @@ export function describeKeeping(open: OpenStore): void {
       expect(await runelog.row(subjects, 'int_1')).toMatchObject({ tag: 'interaction:open' })
     })
 
-    test('a rune is redacted once, and what vouches for a redaction stays', async () => {
+    test('a rune is redacted once, and the runes that prove a redaction stay', async () => {
       const { runelog, write } = await withSession(open)
       await write(opened())
       await runelog.redact('ses_1', 2, 'r')
@@ -100,7 +100,7 @@ export function describeKeeping(open: OpenStore): void {
     })
   })
 
-  describe('archiving', () => {
+  describe('runelog: archiving', () => {
     async function archived() {
       const store = await withSession(open)
       await store.write(opening('interaction', 'int_1', { prompt: 'Is XY-4711 your code?' }))
@@ -171,8 +171,8 @@ export function describeKeeping(open: OpenStore): void {
 const missing = () => Promise.reject(new TypeError('This store cannot be opened again.'))
 
 export function describeReopening(open: OpenStore): void {
-  describe('opening again', () => {
-    test('a store that is opened again says what it said before', async () => {
+  describe('runelog: opening again', () => {
+    test('a store that is opened again gives the same answers as before', async () => {
       const { runelog, reopen = missing } = await fresh(open)
       await writeHistory(runelog, { sessions: 3, appends: 60, seed: 5 })
       const before = {

@@ -6,7 +6,7 @@ import { eventIds, type OpenStore, outcomes, verify, withSession } from './store
 const writers = Array.from({ length: 16 }, (_, i) => i)
 
 export function describeRaces(open: OpenStore): void {
-  describe('races', () => {
+  describe('runelog: races', () => {
     test('of 16 writers on one subject one wins, and the others are told which subject moved', async () => {
       const { runelog, write } = await withSession(open)
       await write(opening('interaction', 'int_1'))

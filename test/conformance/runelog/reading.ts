@@ -9,7 +9,7 @@ import { collect, fresh, type OpenStore, withSession } from './store.ts'
 const delta = () => plain('turn.assistant_delta')
 
 export function describeReading(open: OpenStore): void {
-  describe('reading', () => {
+  describe('runelog: reading', () => {
     test('every range, forward and backward, is the slice it says it is', async () => {
       const { runelog, write } = await withSession(open)
       await write(delta(), delta(), delta())
@@ -67,8 +67,8 @@ export function describeReading(open: OpenStore): void {
     })
   })
 
-  describe('following', () => {
-    test('a follower gets what is there, then what comes, and stops when told', async () => {
+  describe('runelog: following', () => {
+    test('a follower gets the recorded runes, then each new one, and stops when told', async () => {
       const { runelog, write } = await withSession(open)
       await write(delta())
       const stop = new AbortController()

@@ -52,7 +52,7 @@ const moreHostile = [
 ]
 
 export function describeSearching(open: OpenStore): void {
-  describe('F-109 searching', () => {
+  describe('F-109 runelog: searching', () => {
     const begin = (runelog: Runelog, session_id: string, title: string, ...runes: Draft[]) =>
       runelog.append({ session_id, runes: [opening('session', session_id, { config: { title } }), ...runes] })
     let turns = 0
@@ -85,7 +85,7 @@ export function describeSearching(open: OpenStore): void {
       expect(await found(runelog, '京')).toEqual(['ses_b3'])
       expect(await found(runelog, 'hidden')).toEqual([])
       expect(await found(runelog, 'absent')).toEqual([])
-      // What follows is found at once.
+      // Later runes are found at once.
       accepted(
         await runelog.append({ session_id: 'ses_a1', runes: [...said('Now absent is here, and absent again.')] }),
       )
@@ -107,7 +107,7 @@ export function describeSearching(open: OpenStore): void {
       expect(all).toEqual(Array.from({ length: 25 }, (_, i) => `ses_${34 - i}`))
     })
 
-    test('a query is data, whatever it means to a search engine', async () => {
+    test('a query is data, also where it has a meaning to a search engine', async () => {
       const { runelog } = await fresh(open, { models })
       await begin(runelog, 'ses_1', 'x')
       for (const q of [...hostile, ...moreHostile])

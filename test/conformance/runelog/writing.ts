@@ -9,8 +9,8 @@ import { collect, dump, eventIds, fresh, type OpenStore, refusal, verify, withSe
 const contractKey = { irreversible: true, idempotency_key: 'pay-7', key_scope: 'global' as const }
 
 export function describeWriting(open: OpenStore): void {
-  describe('writing', () => {
-    test('what was appended is what is read: in order, chained, without a gap', async () => {
+  describe('runelog: writing', () => {
+    test('reading returns the appended runes in order, chained, without a gap', async () => {
       const { runelog, write } = await withSession(open)
       const appended = await write(plain('turn.assistant_delta'), opening('contract', 'exe_1'))
       expect(eventIds(appended)).toEqual([2, 3])

@@ -64,7 +64,7 @@ interface Given {
   readonly broken?: string | undefined
   /** It throws in a timer, where no code can catch it. */
   readonly crashes?: string | undefined
-  /** What it reports while it works. */
+  /** Its reports while it works. */
   readonly reports?: readonly (readonly ['stdout' | 'stderr' | 'message', string])[] | undefined
   readonly result?: unknown
 }
@@ -78,7 +78,7 @@ const given = z.looseObject({
   result: z.unknown().optional(),
 })
 
-/** What was done to the world, as the world saw it: each tool notes when it begins and when it ends. */
+/** The effects on the world, as the world saw them: each tool notes when it begins and when it ends. */
 export interface Effect {
   readonly tool: string
   readonly phase: 'begins' | 'ends' | 'hears it is over'

@@ -28,7 +28,7 @@ export const goalContent: readonly Entry[] = [
   ruleEntry('rule_deploy', 'deny', 'context.effects.contains("deploy")'),
 ]
 
-/** What an agent answers, by the task that it works on; a task that is not named is simply done. */
+/** The answers of an agent, by task; a task that is not named is simply done. */
 export type Parts = Readonly<Record<string, readonly Step[] | ((asked: string) => readonly Step[])>>
 
 function playsTasks(parts: Parts): Model {

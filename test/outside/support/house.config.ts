@@ -1,7 +1,7 @@
 import { defineConfig } from 'statewright'
 import { actors } from './actor.ts'
 
-/** What `statewright serve` serves in the tests from outside. */
+/** The config of `statewright serve` in the tests from outside. */
 const { OUTSIDE_FOLDER: folder = '.', OUTSIDE_TOKEN: token = '', OUTSIDE_WITHOUT: without = '' } = process.env
 const { [without]: _gone, ...agents } = actors(folder)
 

@@ -142,7 +142,7 @@ export function openHouse() {
     return seen
   }
 
-  /** What a run asks, once it waits. */
+  /** The question of a run, once it waits. */
   async function asks(run_id: string): Promise<readonly Question[]> {
     await reaches(run_id, 'waiting_user')
     return (await get<{ interactions: readonly Question[] }>(`/api/runs/${run_id}/interaction`)).interactions
@@ -215,7 +215,7 @@ export function openHouse() {
       post(`/api/interactions/${interaction_id}/answer`, { reply, ...more }),
     stream: (path: string, until?: (heard: readonly Heard[]) => boolean, headers = {}) =>
       listen({ url: `${url}${path}`, token, headers, ...(until === undefined ? {} : { until }) }),
-    /** What the tools noted for one execution, or for one tool. */
+    /** The notes of the tools for one execution, or for one tool. */
     effects: (of: string) =>
       gates.notes<Effect>('effects').filter(({ tool, execution_id }) => tool === of || execution_id === of),
     /** Waits until the actor's tool has begun in this execution. */

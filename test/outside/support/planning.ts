@@ -20,7 +20,7 @@ export interface Judging {
   readonly policy?: Json
   readonly memory?: Json
   readonly facts?: Json | null
-  /** What is answered to each pack of questions, by key; null: the questions are left until their deadline. */
+  /** The answers to each pack of questions, by key; null: the questions are left until their deadline. */
   readonly answers?: readonly (Readonly<Record<string, string>> | null)[]
 }
 

@@ -4,7 +4,7 @@ interface Prompted {
   readonly prompt: readonly { readonly role: string; readonly content: unknown }[]
 }
 
-/** What a provider's package streams for one answer: a text, or a call of a tool. */
+/** The stream of a provider's package for one answer: a text, or a call of a tool. */
 export type Answer = { readonly text: string } | { readonly tool: string; readonly args: object }
 
 /** A model object as AI SDK provider packages make them. It plays its answers and keeps every prompt that it was sent. */

@@ -97,7 +97,7 @@ test('F-06 approval over HTTP: approve and reply need the digest of an irreversi
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
 })
 
-test('F-06 approval at the command line: a wrong or missing digest is refused without the right one', async () => {
+test('F-06 approve command: a wrong or missing digest is refused, and the right one is not shown', async () => {
   const store = `sqlite:${temporaryFolder()}/world.db`
   const { sw, interaction_id, digest } = await asking(true, store)
   await sw.close()

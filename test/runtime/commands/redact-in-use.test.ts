@@ -41,7 +41,7 @@ function payer(flags: Flags, run: () => Promise<Json> | Json = () => 'paid') {
 
 const eventOf = (runes: readonly Rune[], kind: Kind) => runes.findLast((rune) => rune.kind === kind)?.event_id ?? 0
 
-describe('redact refuses what unfinished work rests on', () => {
+describe('redact: content that unfinished work needs is refused', () => {
   test.each(['memory', 'sqlite'] as const)('the arguments of a call that waits for approval (%s)', async (store) => {
     const { paid, agents } = payer({ irreversible: true, approval: 'always' })
     world = await createWorld({ store, agents })
@@ -133,7 +133,7 @@ function erasing(runelog: Runelog, kind: Kind): Runelog {
   return { ...runelog, read: async (...asked) => (await runelog.read(...asked)).map(erased) }
 }
 
-describe('content that was erased before it was used', () => {
+describe('redact: content that was erased before it was used', () => {
   async function begin(options: Pick<WorldOptions, 'agents'>) {
     const store = { ...(await openStore('memory:')), isExclusive: false }
     world = await createWorld({ store, ...options })

@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { closeStore, openStore } from '../../../src/app/open-store.ts'
-import { say } from '../../../src/runtime/scripted-model.ts'
+import { agent } from '../../../src/runtime/define-agent.ts'
+import { call, say, scriptedModel, together } from '../../../src/runtime/scripted-model.ts'
+import { tool } from '../../../src/runtime/tools/define-tool.ts'
 import { chosen, form, minute } from '../../scenarios/props.ts'
 import { plays } from '../../scenarios/theatre.ts'
+import { auditRunes } from '../../support/audit-runes.ts'
 import { createWorld } from '../../support/world.ts'
 
 /** A question that is open, and a rival who acts while someone else looks at the contract of the question. */
@@ -74,4 +78,30 @@ test('deadline: a reply that is used while the deadline is decided wins without 
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   expect(world.warnings).toEqual([])
   await end()
+})
+
+test('reply: a reply that races with a cancel does not fail the agent', async () => {
+  const slow = tool({
+    name: 'slow.do',
+    input: z.object({}),
+    approval: 'always',
+    parallel: true,
+    timeoutMs: 60_000,
+    run: (_, { signal }) =>
+      new Promise<string>((resolve) => signal.addEventListener('abort', () => resolve('stopped'))),
+  })
+  const model = scriptedModel([together(call('slow.do', {}), call('slow.do', {})), say('done')])
+  const world = await createWorld({ agents: { a: agent({ role: 'a', model, tools: [slow] }) } })
+  const run = await world.sw.runs.start({ agent: 'a', input: 'go' })
+  await world.sw.idle()
+  const [first, second] = await world.sw.inbox.list()
+  await world.sw.inbox.reply(first?.interaction_id ?? '', { reply: { decision: 'approve' } })
+  await world.until(run.sessionId, (r) => r.kind === 'tool.approved')
+  await Promise.all([
+    run.cancel('enough'),
+    world.sw.inbox.reply(second?.interaction_id ?? '', { reply: { decision: 'approve' } }).catch(() => undefined),
+  ])
+  expect(await run.result()).toMatchObject({ status: 'canceled' })
+  expect(auditRunes(await world.runes(run.sessionId))).toEqual([])
+  await world.end()
 })

@@ -42,3 +42,10 @@ test('submit: a key that began a session is not taken for the key of a message, 
   expect((await sw.runs.start({ ...message, agentId: one.agentId })).runId).toBe(first.runId)
   await expect(sw.runs.start({ ...message, agentId: two.agentId })).rejects.toMatchObject(reused)
 })
+
+test('steer: a request without input is refused', async () => {
+  const world = await createWorld({ agents: { a: agent({ role: 'a', model: scriptedModel([say('done')]) }) } })
+  const run = await world.sw.runs.start({ agent: 'a', input: 'go' })
+  await expect(run.steer(null)).rejects.toMatchObject({ code: 'input_missing' })
+  await world.end()
+})

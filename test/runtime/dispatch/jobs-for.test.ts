@@ -19,7 +19,7 @@ const moves = ({ name, transitions }: Machine) =>
 const wake = { task: 'run', key: 'run_1', payload: { session_id, run_id: 'run_1' } }
 const look = { task: 'session', key: session_id, payload: { session_id } }
 
-describe('runs', () => {
+describe('jobs: runs', () => {
   test('a submitted run is woken', () => {
     expect(jobsFor(recorded(opening('run', 'run_1')))).toEqual({ add: [wake], remove: [] })
   })
@@ -27,13 +27,13 @@ describe('runs', () => {
   test.each(moves(runMachine))('$title', ({ from, on, to }) => {
     const jobs = jobsFor(recorded(move('run', 'run_1', [from, on])))
     const isOver = (runMachine as Machine).states[to]?.terminal === true
-    // What is asked of a run does not queue it: it is queued already, or someone holds it.
+    // A request of a run does not queue it: it is queued already, or someone holds it.
     const expected = on === 'request' ? [] : to === 'queued' ? [wake] : isOver ? [look] : []
     expect(jobs).toEqual({ add: expected, remove: [] })
   })
 })
 
-describe('deadlines', () => {
+describe('jobs: deadlines', () => {
   test('a question with a deadline comes back when it is over; one without never does', () => {
     const withDeadline = recorded(opening('interaction', 'int_1', { deadline: 42 }))
     const payload = { session_id, interaction_id: 'int_1' }
@@ -54,7 +54,7 @@ describe('deadlines', () => {
   })
 })
 
-describe('sessions', () => {
+describe('jobs: sessions', () => {
   test.each(moves(sessionMachine))('$title', ({ from, on, to }) => {
     const holdsBackNoMore = (to === 'active' && from !== 'created') || to === 'closing'
     expect(jobsFor(recorded(move('session', session_id, [from, on]))).add).toEqual(holdsBackNoMore ? [look] : [])

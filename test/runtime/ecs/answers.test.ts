@@ -46,7 +46,7 @@ const table: readonly [field: Record<string, Json>, fits: readonly Json[], doesN
   ],
 ]
 
-test.each(table)('answers: %j takes what fits and refuses what does not', (field, fits, doesNot) => {
+test.each(table)('answers: %j accepts a fitting value and refuses another', (field, fits, doesNot) => {
   const request = form({ name: 'f', ...field })
   for (const value of fits)
     expect(checkAnswer(request, { action: 'approve', data: { f: value } })).toEqual({ data: { f: value } })

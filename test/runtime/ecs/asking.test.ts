@@ -15,7 +15,7 @@ async function played(given: Partial<Parameters<typeof agent>[0]> & Pick<Paramet
   return { status, runes, warnings: world.warnings }
 }
 
-/** What is wrong with it is told in the words of the platform, which quotes it and cuts the quotation anywhere. */
+/** The problem is described in the words of the platform, which quotes the text and cuts the quotation anywhere. */
 const broken = '{"title": ?😀😀😀😀😀😀😀😀"}'
 
 test('asking: a question that is broken JSON is refused in well-formed words, and the model goes on', async () => {
@@ -26,7 +26,7 @@ test('asking: a question that is broken JSON is refused in well-formed words, an
   expect(rejected?.payload).toMatchObject({ error_message: expect.stringContaining('The arguments are not JSON') })
 })
 
-test('ask_person: an agent that may not ask puts no question, whatever its model writes', async () => {
+test('ask_person: an agent that may not ask puts no question, even if its model calls the tool', async () => {
   const model = scriptedModel([ask({ type: 'confirmation', title: 'Sure?' }), say('done')])
   const { status, runes } = await played({ model, mayAsk: false })
   expect(status).toBe('succeeded')

@@ -35,7 +35,7 @@ test('request: a form is read with labels, and with options written as bare word
   })
 })
 
-test('request: what was read once can be read again, so a request may be kept in either shape', () => {
+test('request: a parsed request can be read again, so it may be kept in either shape', () => {
   const first = readEcsRequest({
     ...form({ name: 'a', options: ['x'], type: 'radio', default: 'x' }),
     description: 'd',
@@ -103,7 +103,7 @@ test.each(refused)('request: %s is refused, and no person is asked', (_title, ar
   expect(problemOf(args)).toMatch(/No person was asked\.$/)
 })
 
-test('request: reading never throws, whatever a model writes', () => {
+test('request: reading never throws for any output of a model', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const read = readEcsRequest(value as Json)

@@ -40,7 +40,7 @@ async function worldOf(worker: ReturnType<typeof asking>['worker'], more: Partia
   return world
 }
 
-test('ask at work: the answer reaches the tool, however long it takes, and others work meanwhile', async () => {
+test('ask at work: the answer reaches the tool after any time, and other runs work meanwhile', async () => {
   const { worker, heard } = asking(form)
   const world = await worldOf(worker, { maxConcurrentRuns: 1 })
   const runs = [
@@ -94,7 +94,7 @@ test('ask at work: a question that the tool does not wait for is withdrawn befor
   expect(await world.sw.inbox.list()).toEqual([])
 })
 
-test('the process goes down while it asks: the tool hears silence and its result is recorded', async () => {
+test('ask at work: at a shutdown while it asks, the tool gets silence as the answer and its result is recorded', async () => {
   const { worker, heard } = asking(form)
   const world = await worldOf(worker, { store: 'sqlite' })
   const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
@@ -105,7 +105,7 @@ test('the process goes down while it asks: the tool hears silence and its result
   expect(auditRunes(await world.runes(run.sessionId))).toEqual([])
 })
 
-test('its worker is lost while it asks: the question goes, and a person is asked what happened', async () => {
+test('ask at work: after its worker is lost, the question is withdrawn, and a person is asked for the outcome', async () => {
   const store = await openStore('memory:')
   const { worker } = asking(form)
   const lost = await worldOf(worker, { store })

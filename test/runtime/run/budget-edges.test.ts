@@ -11,7 +11,7 @@ const look = tool({ name: 'shop.look', input: z.object({ n: z.int() }), readOnly
 const wait = tool({ name: 'shop.wait', input: z.object({}), approval: 'always', run: () => 'waited' })
 const [one, two, three] = [1, 2, 3].map((n) => call('shop.look', { n }))
 
-describe('the rest of a budget', () => {
+describe('budgets: the rest of a budget', () => {
   test('a session is not replenished while its money is still used up', async () => {
     const main = agent({
       role: 'main',
@@ -33,7 +33,7 @@ describe('the rest of a budget', () => {
     await world.end()
   })
 
-  test('erasing what a run was asked leaves it its limits', async () => {
+  test('a run keeps its limits after its input is erased', async () => {
     const main = agent({
       role: 'main',
       model: scriptedModel([call('shop.wait', {}), one as never, two as never, three as never, say('Done.')]),
@@ -57,7 +57,7 @@ describe('the rest of a budget', () => {
     await world.end()
   })
 
-  test('erasing what brought a session back, or how it began, leaves it its limits', async () => {
+  test('a session keeps its limits after the runes that resumed or began it are erased', async () => {
     const main = agent({
       role: 'main',
       model: scriptedModel([one as never, two as never, three as never, say('Done.')]),

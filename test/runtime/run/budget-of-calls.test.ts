@@ -8,7 +8,7 @@ import { createWorld } from '../../support/world.ts'
 const look = tool({ name: 'shop.look', input: z.object({}), readOnly: true, run: () => 'seen' })
 const sure = ask({ type: 'confirmation', title: 'Sure?' })
 
-test('a step for a person is no tool call: it may be taken when all of those are made, and beside the last one', async () => {
+test('budget of calls: a step for a person is no tool call; it may follow the last call, or be made with it', async () => {
   const model = scriptedModel([together(call('shop.look'), sure), sure, say('done'), call('shop.look')])
   const worker = agent({ role: 'worker', model, tools: [look], budget: { toolCalls: 1 } })
   const world = await createWorld({ agents: { worker } })

@@ -7,7 +7,7 @@ import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
 import { createWorld } from '../../support/world.ts'
 
-/** What would end a process by itself, and what stderr gets. */
+/** Failures that would end a process, and the line on stderr. */
 function listening() {
   const strays: unknown[] = []
   const lines: string[] = []
@@ -33,7 +33,7 @@ test.each([
     },
   ],
 ])(
-  'warn, log and listeners that %s end neither the run nor the process, and stderr gets one line for each',
+  'callbacks: warn, log and listeners that %s end neither the run nor the process; stderr gets one line for each',
   async (_, fail) => {
     const { strays, lines } = listening()
     const broken = tool({
@@ -62,7 +62,7 @@ test.each([
   },
 )
 
-test('warn of a process that works: its rejection reaches the one who asked for the warning', async () => {
+test('callbacks: a rejection of `warn` in a working process reaches the caller of the warning', async () => {
   const io = { onRune: () => {}, warn: () => {} }
   const warn = workingWarn(() => Promise.reject(error), io, new Promise(() => {}))
   await expect(warn('a', {})).rejects.toBe(error)

@@ -73,7 +73,7 @@ async function refusal(world: World, interaction_id: string): Promise<Fault | un
 }
 
 describe('F-02 late report: a tool that returns after it was given up', () => {
-  test('is on record as done, with what it returned, and the question shows it', async () => {
+  test('is on record as done, with its result, and the question shows it', async () => {
     const { world, run, bank, reported, interaction_id } = await givenUp()
     bank.resolve({ receipt: 'R-1' })
     expect((await reported()).payload).toEqual(done)
@@ -157,7 +157,7 @@ describe('F-02 unknown outcome: a tool that outlives a cancel', () => {
   }
   const patience: Partial<WorldOptions> = { settings: { cancelGraceMs: 100 } }
 
-  test('leaves a question that says why, and what the tool reports later is added', async () => {
+  test('leaves a question that says why, and a later report of the tool is added', async () => {
     const { world, run, bank, reported, question } = await paying(patience)
     await run.cancel('changed my mind')
     await world.hand.advance(100)
@@ -218,4 +218,70 @@ test('F-107 late report: a report that cannot be recorded is retried, and then "
   await world.hand.advance(200)
   expect(await refusal(world, interaction_id)).toBeUndefined()
   expect(refusals).toBe(3)
+})
+
+test('settle: "did not happen" is refused while the tool has not returned', async () => {
+  let pay = () => {}
+  let begun = 0
+  const bank = tool({
+    name: 'bank.pay',
+    input: z.object({}),
+    irreversible: true,
+    approval: 'never',
+    timeoutMs: 1_000,
+    probe: async () => ({ outcome: 'did_not' }),
+    // It does not heed its signal, and pays in the end.
+    run: () => {
+      begun++
+      return new Promise<string>((resolve) => {
+        pay = () => resolve('paid after all')
+      })
+    },
+  })
+  const model = scriptedModel([call('bank.pay'), call('bank.pay'), say('done')])
+  const world = await createWorld({ agents: { a: agent({ role: 'a', model, tools: [bank] }) } })
+  const run = await world.sw.runs.start({ agent: 'a', input: 'pay' })
+  await world.until(run.sessionId, (r) => r.kind === 'tool.moved')
+  for (let i = 0; i < 40; i++) await world.hand.advance(1_000)
+  await world.sw.idle()
+  // The first call is not recorded as failed, so the model cannot make a second one of it.
+  expect((await world.sw.inbox.list()).map((i) => i.interaction_kind)).toEqual(['settlement'])
+  pay()
+  expect(begun).toBe(1)
+  await world.end()
+})
+
+test('settle: "did not happen" is refused, each time, after a given-up tool has acted', async () => {
+  const slow = Promise.withResolvers<void>()
+  let payments = 0
+  const bank = tool({
+    name: 'bank.pay',
+    input: z.object({}),
+    irreversible: true,
+    approval: 'never',
+    timeoutMs: 1_000,
+    async run() {
+      await slow.promise
+      payments++
+      return 'paid'
+    },
+  })
+  const model = scriptedModel([call('bank.pay'), say('done')])
+  const world = await createWorld({ agents: { a: agent({ role: 'a', model, tools: [bank] }) } })
+  const run = await world.sw.runs.start({ agent: 'a', input: 'pay' })
+  await world.until(run.sessionId, (r) => r.kind === 'tool.moved')
+  await world.hand.advance(1_000)
+  await world.sw.idle()
+  const [{ interaction_id } = { interaction_id: '' }] = await world.sw.inbox.list()
+  const didNot = () => world.sw.inbox.reply(interaction_id, { reply: { outcome: 'did_not' } })
+  await expect(didNot()).rejects.toMatchObject({ code: 'too_early' })
+  // A person who looked before it paid says the same again.
+  slow.resolve()
+  while (payments === 0) await drained()
+  await drained()
+  await expect(didNot()).rejects.toMatchObject({ code: 'reply_unfit' })
+  await world.sw.inbox.reply(interaction_id, { reply: { outcome: 'happened', result: 'paid' } })
+  expect(await run.result()).toMatchObject({ status: 'succeeded' })
+  expect(payments).toBe(1)
+  await world.end()
 })

@@ -45,7 +45,7 @@ test.each([
   ['a date', { at: new Date(0) }],
   ['a part that is undefined', { receipt: undefined }],
   ['a number that is none', Number.NaN],
-])('a probe that found %s: it happened, and the run goes on', async (_, found) => {
+])('probe: a result of %s means that it happened, and the run goes on', async (_, found) => {
   const { result, told } = await afterLoss(found)
   expect(result).toMatchObject({ status: 'succeeded' })
   expect(told).toMatchObject({ status: 'success', output: expect.stringMatching(/^The action was carried out\. /) })

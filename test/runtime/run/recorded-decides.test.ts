@@ -179,7 +179,7 @@ test.each([
     'Size?: completed (human-confirmed); {"size":"L"}',
   ],
   ['an auto run', undefined, 'auto', 'policy', 'Size?: completed (default, no one was asked); {"size":"M"}'],
-] as const)('F-04 memory: what %s decided is remembered as that', async (_, reply, mode, decided_by, told) => {
+] as const)('F-04 memory: a decision of %s is remembered as such', async (_, reply, mode, decided_by, told) => {
   // GIVEN a step with a default
   const model = scriptedModel([ask({ title: 'Size?', fields: [{ name: 'size', default: 'M' }] }), say('done')])
   const world = await createWorld({ agents: { worker: agent({ role: 'worker', model }) } })

@@ -12,7 +12,7 @@ import { createWorld } from '../../support/world.ts'
 
 const look = tool({ name: 'shop.look', input: z.object({ n: z.int() }), readOnly: true, run: ({ n }) => n })
 
-test('F-34 result: a run that was put back and then succeeded has no message', async () => {
+test('F-34 result: a requeued run that then succeeded has no message', async () => {
   const begun = Promise.withResolvers<void>()
   const done = Promise.withResolvers<string>()
   const held = tool({

@@ -22,7 +22,7 @@ async function spent() {
 }
 
 describe('F-29 suspended session', () => {
-  test('F-29 submit: a suspended session refuses new work and says what brings it back', async () => {
+  test('F-29 submit: a suspended session refuses new work and names the command that resumes it', async () => {
     const { sw, session_id, client, world } = await spent()
     await sw.idle()
     const refused = {
@@ -96,7 +96,7 @@ describe('F-29 suspended session', () => {
     expect(back).toMatchObject({ trigger: 'reset', payload: { reason: 'the model is up again' } })
   })
 
-  test('F-29 resume: a session comes back only by what suspended it, and a refusal names the whole command', async () => {
+  test('F-29 resume: each cause of a suspension has its own way back, and a refusal names the whole command', async () => {
     const { sw, session_id, client, world } = await spent()
     await sw.idle()
     const before = (await world.runes(session_id)).length

@@ -85,7 +85,7 @@ describe('F-01 irreversible tool: an error', () => {
     await world.end()
   })
 
-  test('asks the probe first: what it knows is the result, and no person is asked', async () => {
+  test('asks the probe first: its answer is the result, and no person is asked', async () => {
     const happened = await paying(hungUp(), { probe: async () => ({ outcome: 'happened', result: 'R-1' }) })
     expect(await happened.run.result()).toMatchObject({ status: 'succeeded' })
     expect(happened.keys).toHaveLength(1)
@@ -182,7 +182,7 @@ describe('F-02 unknown outcome: the evidence', () => {
     await world.end()
   })
 
-  test('has message, code, causes and what the other side answered', async () => {
+  test('has message, code, causes and the answer of the other side', async () => {
     const thrown = Object.assign(new Error('refund failed', { cause: hungUp() }), {
       outcomeUnknown: true,
       response: { status: 504, data: { message: 'upstream timed out', reference: 'ZX-81' } },
@@ -213,7 +213,7 @@ describe('F-02 unknown outcome: the evidence', () => {
     await world.end()
   })
 
-  test('is there whatever is thrown', async () => {
+  test('is there for every thrown value', async () => {
     const hostile = new Proxy(
       {},
       {

@@ -116,7 +116,7 @@ const hostile = new Proxy(
   },
 )
 test.each([undefined, null, 0, '', Symbol('s'), hostile, Object.create(null)])(
-  'whatever is thrown, there is a sentence',
+  'carry out: every thrown value becomes a sentence',
   async (thrown) => {
     const outcome = await once({ run: () => Promise.reject(thrown) })
     expect(outcome).toMatchObject({ status: 'error', error: expect.any(String), error_kind: 'thrown' })
@@ -167,7 +167,7 @@ test('carry out: a tool that fails because it was aborted has timed out, or was 
   expect(stopped.pending()).toBe(0)
 })
 
-describe('a tool that is cancelled', () => {
+describe('carry out: a cancelled tool', () => {
   test('may report its outcome within its grace', async () => {
     const { run, resolve, seen } = held()
     const { go, cancel, advance, outcomes, pending } = start({ run, irreversible: true })
@@ -182,7 +182,7 @@ describe('a tool that is cancelled', () => {
     expect(pending()).toBe(0)
   })
 
-  test('is given up when its grace is over, and never after its timeout', async () => {
+  test('is given up after `cancelGraceMs` or its timeout, whichever is first', async () => {
     for (const [at, waits] of [
       [10, grace],
       [950, 50],
@@ -209,24 +209,24 @@ describe('a tool that is cancelled', () => {
 
   test.each([
     ['an error of its own', {}, new Error('No such order.'), 'error'],
-    ['what its signal fired with', {}, 'the reason', 'cancelled'],
-    ['what the platform throws', {}, new DOMException('aborted', 'AbortError'), 'cancelled'],
+    ['the reason of its signal', {}, 'the reason', 'cancelled'],
+    ['an AbortError of the platform', {}, new DOMException('aborted', 'AbortError'), 'cancelled'],
     [
-      'what that caused',
+      'an error caused by an AbortError',
       {},
       new Error('The request broke.', { cause: new DOMException('', 'AbortError') }),
       'cancelled',
     ],
     // It may have happened: an error after the signal proves nothing, unless the tool says that it does.
-    ['an error, and cannot be undone', { irreversible: true }, new Error('No answer.'), 'cancelled'],
+    ['an error, irreversible', { irreversible: true }, new Error('No answer.'), 'cancelled'],
     [
-      'that it did not happen',
+      '"did not happen"',
       { irreversible: true },
       Object.assign(new Error('Not sent.'), { did_not_happen: true }),
       'error',
     ],
-    ['an error, and may be repeated', { irreversible: true, idempotent: true }, new Error('No answer.'), 'error'],
-  ] as const)('and throws %s', async (_what, declared, thrown, status) => {
+    ['an error, idempotent too', { irreversible: true, idempotent: true }, new Error('No answer.'), 'error'],
+  ] as const)('that throws %s gets the status of the table', async (_what, declared, thrown, status) => {
     const { run, reject, seen } = held()
     const { go, cancel } = start({ run, ...declared })
     const outcome = go()
@@ -287,7 +287,7 @@ test('carry out: output that is not JSON is an error that names the place', asyn
   })
 })
 
-test('carry out: an irreversible action that returned has happened, even if what it returned cannot be recorded', async () => {
+test('carry out: an irreversible action that returned has happened, even if its result cannot be recorded', async () => {
   const outcome = await once({ irreversible: true, run: () => ({ at: undefined }) as never })
   expect(outcome).toMatchObject({
     status: 'success',
@@ -334,7 +334,7 @@ test('carry out: an action whose output could not be kept has still succeeded', 
   expect(outcome).not.toHaveProperty('output_ref')
 })
 
-test('carry out: whatever a tool does and whenever it is stopped, there is one outcome that can be recorded, in time', async () => {
+test('carry out: every tool, stopped at any time, has one outcome that can be recorded, in time', async () => {
   const moment = fc.integer({ min: 0, max: 1500 })
   const ending = fc.constantFrom('return', 'throw', 'never', 'not json', 'long')
   await fc.assert(
@@ -387,7 +387,7 @@ test.each([
     ['x', 7],
     'progress() got a value of type number as its second argument. Use "stdout", "stderr" or "message", or leave it out.',
   ],
-])('F-88 tools: progress() with bad arguments says what to pass', async (given, problem) => {
+])('F-88 tools: progress() with bad arguments names the allowed ones', async (given, problem) => {
   const run = (_args: object, { progress }: ToolContext) => {
     Reflect.apply(progress, undefined, given)
     return 'done'

@@ -71,7 +71,7 @@ test.each(hostile)('F-88 bounded JSON: %s is refused with a sentence', (_, make,
   expect(read.problem.length).toBeLessThan(500)
 })
 
-test('F-88 bounded JSON: a getter is read once, and the copy is what was read', () => {
+test('F-88 bounded JSON: a getter is read once, and the copy has that value', () => {
   let reads = 0
   const given = Object.defineProperty({}, 'a', { enumerable: true, get: () => ++reads })
   expect(boundedJson(given, jsonLimits.result)).toEqual({ value: { a: 1 } })

@@ -29,7 +29,7 @@ test('idempotency key: other arguments, another tool or a salt make another key'
   expect(new Set(all).size).toBe(all.length)
 })
 
-test('idempotency key: a key function decides what makes two calls the same action, within its tool', () => {
+test('idempotency key: a key function decides whether two calls of its tool are the same action', () => {
   const refund = (args: Json) => idempotencyKey(keyed('payments.refund'), args, sha256)
   expect(refund({ order: '42', note: 'a' })).toBe(refund({ order: '42', note: 'b' }))
   expect(refund({ order: '43', note: 'a' })).not.toBe(refund({ order: '42', note: 'a' }))

@@ -8,7 +8,7 @@ const redactors = {
 }
 
 describe('F-88 tool output: a long text', () => {
-  test.each(Object.entries(redactors))('of control characters costs what plain text costs, %s', async (_, redactor) => {
+  test.each(Object.entries(redactors))('of control characters costs as much as plain text, %s', async (_, redactor) => {
     const keep = async () => 'blob_1'
     const timed = async (text: string) => {
       const before = performance.now()

@@ -30,7 +30,7 @@ const cases = approvals.flatMap((approval) =>
   ),
 )
 
-/** What is decided before anybody asks who could answer: the first line that fits. */
+/** The decision before it is known whether a person can answer: the first line that fits. */
 function wanted(c: (typeof cases)[number]): 'run' | 'ask' | 'deny' {
   const table = [
     [c.mode === 'read_only' && !c.read_only && c.override !== 'never', 'deny'],
@@ -56,7 +56,7 @@ test('policy: nothing is ever asked in an auto run', () => {
   expect(cases.filter((c) => c.runMode === 'auto' && c.verdict === 'ask')).toEqual([])
 })
 
-test('policy: a policy that says nothing lets a person decide about what changes something', () => {
+test('policy: an empty policy lets a person decide about tools that change something', () => {
   expect(permissionPolicy.parse({})).toEqual({ mode: 'auto', per_tool_overrides: {}, pre_approved: [] })
 })
 

@@ -50,7 +50,7 @@ test('read call: an unknown tool is answered with the likely one and with all th
   })
 })
 
-test('read call: broken JSON is named, and what was written is kept', () => {
+test('read call: broken JSON is named, and its text is kept', () => {
   expect(read('payments.refund', '{"order": "42"')).toEqual({
     problem: expect.stringMatching(/^The arguments are not JSON: .* payments.refund was not run.$/),
     args: '{"order": "42"',
@@ -90,7 +90,7 @@ test('read call: a check of the developer that throws is a problem, not a crash'
   expect(read('careless', {})).toMatchObject({ problem: expect.stringContaining('my check broke') })
 })
 
-test('read call: whatever a model writes, reading it gives a call or a sentence, and something that can be recorded', () => {
+test('read call: any output of a model is read as a call or a sentence, and can be recorded', () => {
   const written = fc.oneof(roughText(), fc.json(), fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<Json>)
   const name = fc.oneof(fc.constantFrom('ping', 'payments.refund', 'careless'), roughText())
   fc.assert(

@@ -7,7 +7,7 @@ import { tool } from '../../../src/runtime/tools/define-tool.ts'
 import { auditRunes } from '../../support/audit-runes.ts'
 import { createWorld } from '../../support/world.ts'
 
-/** What is recorded of a tool that, told to stop, comes to this. */
+/** The record of a tool that ends in this way after it was told to stop. */
 async function toldToStop(ends: () => Json) {
   const begun = Promise.withResolvers<void>()
   const search = tool({

@@ -5,7 +5,7 @@ import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
 import { createWorld } from '../../support/world.ts'
 
-test('redact() of a tool: what is no text is refused with a sentence', async () => {
+test('redact() of a tool: a result that is no text is refused with a sentence', async () => {
   const said: string[] = []
   const look = tool({
     name: 'look',

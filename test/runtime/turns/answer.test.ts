@@ -87,7 +87,7 @@ test('answer: nothing after done counts', async () => {
   })
 })
 
-test('answer: a stream that ends without done is truncated, and what was said is kept', async () => {
+test('answer: a stream that ends without done is truncated, and its text is kept', async () => {
   expect(await playing(delta('Hal'), usage, toolCall('a')).promise).toEqual({
     kind: 'error',
     error_type: 'stream_truncated',
@@ -151,7 +151,7 @@ const brokenEvents: readonly unknown[] = [
   { type: 'done', finish: 'bored' },
   { type: 'done', finish: Symbol('s') },
 ]
-test.each(brokenEvents)('answer: the broken event %j is an error that keeps what was said', async (event) => {
+test.each(brokenEvents)('answer: the broken event %j is an error that keeps the text', async (event) => {
   expect(await playing(delta('so far'), event, done()).promise).toMatchObject({
     kind: 'error',
     error_type: 'bad_event',
@@ -168,7 +168,7 @@ test.each([undefined, null, Promise.resolve(undefined)])(
   },
 )
 
-test('answer: an abort is known from our signal, whatever the stream makes of it', async () => {
+test('answer: an abort is known from our signal, for every reaction of the stream', async () => {
   const reactions: Model['stream'][] = [
     // It ignores the signal and never says anything again.
     async function* () {
@@ -255,7 +255,7 @@ test('answer: a character that came in two halves is whole in the text, and half
   expect(await playing(delta(`a${high}`), done()).promise).toMatchObject({ text: 'a\ufffd' })
 })
 
-test('answer: whatever a stream does, there is one answer that can be recorded', async () => {
+test('answer: every random stream gives one answer that can be recorded', async () => {
   const event = fc.oneof(
     fc.constantFrom<unknown>(
       ...brokenEvents,
@@ -302,7 +302,7 @@ test.each([
   })
 })
 
-test('F-88 models: control characters count as what JSON takes for them, and an answer of too many is cut', async () => {
+test('F-88 models: control characters count with their length in JSON, and an answer of too many is cut', async () => {
   const said = (text: string) => playing(delta(text), done()).promise
   expect(await said('\0'.repeat(666_666))).toMatchObject({ kind: 'final' })
   expect(await said('\0'.repeat(666_667))).toMatchObject({ kind: 'error', error_type: 'answer_too_long' })

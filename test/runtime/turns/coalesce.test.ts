@@ -66,7 +66,7 @@ test('coalesce: channels keep their order, and each counts its own text', () => 
   ])
 })
 
-test('coalesce: at the end of one channel alone the others are not handed on, and neither is what comes after the end', async () => {
+test('coalesce: the end of one channel hands on neither the other channels nor later text', async () => {
   for (const [channel, handedOn] of [
     ['text', []],
     ['reasoning', [['reasoning', 'a', 0]]],
@@ -81,7 +81,7 @@ test('coalesce: at the end of one channel alone the others are not handed on, an
   }
 })
 
-test('coalesce: however text is cut up and whenever time passes, it arrives whole, in order, and never torn', async () => {
+test('coalesce: text in random pieces at random times arrives whole, in order, and without split characters', async () => {
   const step = fc.oneof(
     fc.tuple(fc.constantFrom('text', 'reasoning'), roughText({ maxLength: 12 })),
     fc.integer({ min: 0, max: 300 }),

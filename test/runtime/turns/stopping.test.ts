@@ -27,7 +27,7 @@ test.each([
   ['makes one round of calls too many', 'cancel', [calls, done], 2],
   ['is through', 'interrupt', [done], 1],
 ] as const)(
-  'a run whose model %s while a request to %s it is being recorded is canceled',
+  'stopping: a run whose model %s while a request to %s it is being recorded is canceled',
   async (_, by, words, turn) => {
     const asked = Promise.withResolvers<unknown>()
     // The request is under way and not recorded yet: the stream is not told to stop.

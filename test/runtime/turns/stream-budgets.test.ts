@@ -50,7 +50,7 @@ async function start(scope: (typeof scopes)[number], budget: BudgetOptions, more
 
 type Started = Awaited<ReturnType<typeof start>>
 
-/** What became of the run, and that what it said until then is recorded. */
+/** The outcome of the run; its text until then is recorded. */
 async function ending({ world, run, gate }: Started, scope: string) {
   const kinds = scope === 'run' ? ['turn.error'] : ['turn.interrupted']
   const last = await world.until(run.sessionId, (rune) => kinds.includes(rune.kind))

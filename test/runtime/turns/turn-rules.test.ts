@@ -50,7 +50,7 @@ test('F-54 model retry: waits are spread at random between half and all, and nev
       expect(wished).toBeLessThanOrEqual(61_000)
     }),
   )
-  // Whatever the port gives, the bounds hold.
+  // The bounds hold for every value of the port.
   for (const odd of [-1, 7, 1e9]) {
     const delay = retryDelay(1, policy, { random: () => odd }) ?? 0
     expect([500, 1_000]).toContain(delay)
@@ -85,7 +85,7 @@ test('turn rules: other arguments, another tool, or anything said in between is 
   expect(repeated(...same, { role: 'assistant', text: 'done', calls: [] }, ...same)).toBe(false)
 })
 
-test('turn rules: a call that comes back among others is a loop too, and text is compared by what it says', () => {
+test('turn rules: a call that comes back among others is a loop too, and text is compared by its content', () => {
   const among = [...round(['b', 1], ['a', { x: 1, y: 2 }]), ...round(['a', { x: 1, y: 2 }], ['c', 1])]
   expect(repeated(...among)).toBe(true)
   expect(isRepeated(among, [{ name: 'a', arguments: ' {"y":2, "x":1}' }], canonicalJson)).toBe(true)
@@ -109,7 +109,7 @@ test('turn rules: only the end of a dialogue is looked at', () => {
   expect(touched.length).toBeLessThan(10)
 })
 
-test('turn rules: a request hands the dialogue on as it is, and tells an agent with tools what the labels mean', () => {
+test('turn rules: a request hands the dialogue on unchanged, and explains the labels to an agent with tools', () => {
   const messages = round(['a', {}])
   const tools = [{ name: 'a', description: '', input_schema: {} }]
   const request = buildRequest('a', { instructions: 'Be kind.', messages, tools, memories: ['m'] })

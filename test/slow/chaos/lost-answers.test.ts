@@ -13,7 +13,7 @@ const answers = Array.from({ length: 120 }, (_, n) => n + 1)
 const ways = { 'is lost with its connection': false, 'never comes on a connection that falls silent': true }
 
 test.each(Object.entries(ways))(
-  'F-105 worker: whichever answer of PostgreSQL %s, the run goes on',
+  'F-105 worker: the run goes on if any one answer of PostgreSQL %s',
   {
     timeout: 1_200_000,
   },

@@ -14,7 +14,7 @@ const kinds = faultKinds.filter((kind) => process.env.STATEWRIGHT_FAULT_KINDS?.s
 const rounds = Number(process.env.STATEWRIGHT_FAULT_ROUNDS ?? (isProof ? 44 : 1))
 const runs = Number(process.env.STATEWRIGHT_FAULT_RUNS ?? (isProof ? 3_000 : 60))
 
-test('fault loop: three workers on PostgreSQL lose nothing and do nothing twice, whatever fails', {
+test('fault loop: three workers on PostgreSQL lose nothing and do nothing twice under random faults', {
   timeout: 3_600_000,
 }, async () => {
   const server = await startPostgres()

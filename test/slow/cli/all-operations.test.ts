@@ -41,7 +41,7 @@ test('F-36 kill: an agent in a turn is refused, unless by force', async () => {
   expect(await project.cli(['kill', agent_id, '--force'])).toMatchObject({ exit: 0 })
 })
 
-test('F-36 show: one execution with what it did and its moves; allow-again lets it be done once more', async () => {
+test('F-36 show: one execution has its effects and its moves; allow-again lets it be done once more', async () => {
   const project = createProject(scratch.fresh())
   const typed = (question: string) => /Type ([0-9a-f]{4}),/.exec(question)?.[1]
   await project.cli(['run', 'refund 7'], { typed })

@@ -24,7 +24,7 @@ const verify = () => runCli(['verify', '--store', store, '--checkpoints', kept])
 test('F-95 checkpoint: a file that cannot take the whole line is as long as before', async () => {
   expect(await checkpoint()).toMatchObject({ exit: 0 })
   const line = readFileSync(kept, 'utf8')
-  // The file may have 64 kB: what is free is shorter than a line.
+  // The file may have 64 kB: the free space is shorter than a line.
   const full = line.repeat(Math.floor((64 * 1024) / line.length))
   expect((64 * 1024) % line.length).toBeGreaterThan(0)
   writeFileSync(kept, full)

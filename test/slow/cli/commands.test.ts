@@ -33,8 +33,8 @@ async function waiting(input = 'refund 7') {
   }
 }
 
-describe('run', () => {
-  test('run: what the agent says goes to standard output, what happens to standard error', async () => {
+describe('run: one run', () => {
+  test('run: text of the agent goes to standard output, events to standard error', async () => {
     const { exit, out, err } = await project.cli(['run', 'hello there'])
     expect({ exit, out }).toEqual({ exit: 0, out: 'You said: hello there' })
     expect(err).toMatch(
@@ -53,7 +53,7 @@ describe('run', () => {
     expect(err).toMatch(/Next: statewright inbox int_\w+ --config .*\n {6}statewright watch run_\w+ --work --config /)
   })
 
-  test('run --auto: asks no one, denies what needs approval, and tells the agent', async () => {
+  test('run --auto: asks no person, denies calls that need approval, and tells the agent', async () => {
     expect(await project.cli(['run', 'refund 7', '--auto'])).toMatchObject({ exit: 0, out: 'It is REJECTED.' })
   })
 
@@ -96,7 +96,7 @@ describe('run', () => {
   })
 })
 
-describe('at a terminal', () => {
+describe('run: at a terminal', () => {
   test('run at a terminal: an irreversible action is approved by typing the beginning of its digest, and by nothing else', async () => {
     const asked: string[] = []
     const typed = (question: string) => {
@@ -123,7 +123,7 @@ describe('at a terminal', () => {
     expect((await project.cli(['inbox'])).out).toContain('orders.refund is declared to need approval')
   })
 
-  test('run at a terminal: a form is filled in field by field, with what was typed as its type wants it', async () => {
+  test('run at a terminal: a form is filled in field by field, with each value in its declared type', async () => {
     const typed = (question: string) => (/^Type/.test(question) ? 'y' : /^colour/.test(question) ? 'blue' : '3')
     const { exit, err } = await project.cli(['run', 'form'], { typed })
     expect(exit).toBe(0)
@@ -131,7 +131,7 @@ describe('at a terminal', () => {
     expect(out).toContain('{"action":"approve","data":{"colour":"blue","count":3}}')
   })
 
-  test('run at a terminal: Ctrl-C lets what is under way finish and stops the run: exit 130, and nothing is lost', async () => {
+  test('run at a terminal: Ctrl-C lets calls under way finish and stops the run: exit 130, and nothing is lost', async () => {
     let press: (() => void) | undefined
     const onInterrupt = (listener: () => void) => {
       press = listener
@@ -232,7 +232,7 @@ describe('answering', () => {
     expect(err).toContain('Denied: not this one')
   })
 
-  test('answers: a form is answered by NAME=VALUE; what does not fit is refused with the field', async () => {
+  test('answers: a form is answered by NAME=VALUE; a value that does not fit is refused with its field', async () => {
     const { interaction_id, run_id } = await waiting('form')
     const answer = (...words: string[]) => project.cli(['answer', interaction_id, ...words])
     expect(await answer('colour=green')).toMatchObject({ exit: 2, err: expect.stringContaining('/data/colour') })
@@ -257,7 +257,7 @@ describe('answering', () => {
     })
   })
 
-  test('answers: a session is paused, brought back and closed; what is not legal is exit 6', async () => {
+  test('answers: a session is paused, resumed and closed; an illegal command is exit 6', async () => {
     const { session_id } = await waiting()
     expect(await project.cli(['pause', session_id])).toMatchObject({ exit: 0, out: `${session_id} is paused.` })
     expect(await project.cli(['pause', session_id])).toMatchObject({ exit: 6, err: expect.stringContaining('refuses') })
@@ -268,7 +268,7 @@ describe('answering', () => {
 })
 
 describe('looking', () => {
-  test('views: ps shows what each session does and waits for, and says when nothing matched', async () => {
+  test('views: ps shows the work and the questions of each session, and says when nothing matched', async () => {
     await project.cli(['run', 'hello'])
     await waiting()
     const { out, err } = await project.cli(['ps'])
@@ -333,7 +333,7 @@ describe('looking', () => {
     expect((await project.cli(['watch', run_id, '--events'])).err).toMatch(/run\.moved .* → failed on turn\.failed/)
   })
 
-  test('short ids: an ambiguous one lists what it fits, an unknown one is not found', async () => {
+  test('short ids: an ambiguous one lists its matches, an unknown one is not found', async () => {
     await project.cli(['run', 'one'])
     await project.cli(['run', 'two'])
     expect(await project.cli(['ps', '-n', '0'])).toMatchObject({ exit: 2, err: expect.stringContaining('1 to 200') })
@@ -354,7 +354,7 @@ describe('looking', () => {
 })
 
 describe('beginning', () => {
-  test('setup: what init writes runs as it is, asks before it refunds, and is not written over', async () => {
+  test('setup: the project that init writes runs as it is, asks before it refunds, and is not written over', async () => {
     const file = join(scratch.fresh(), 'mine.config.ts')
     const { exit, out, err } = await runCli(['init', file])
     expect({ exit, out, err }).toEqual({

@@ -6,7 +6,7 @@ import type { Payment } from '../../../src/demo/bank.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
 
-describe('the demo, as a newcomer starts it', () => {
+describe('demo: as a newcomer starts it', () => {
   let played: Played
   beforeAll(() => {
     played = playForReal()
@@ -46,7 +46,7 @@ describe('the demo, as a newcomer starts it', () => {
     expect(played.printed).toMatch(seen)
   })
 
-  test('demo: the transcript in the README is what it prints', () => {
+  test('demo: it prints the transcript in the README', () => {
     const readme = readFileSync('README.md', 'utf8')
     // Results of tools that ran side by side may change places.
     expect(stableLines(played.printed).toSorted()).toEqual(stableLines(transcriptIn(readme)).toSorted())

@@ -100,7 +100,7 @@ test('goal: a plan is rejected with another one; a goal without plan or planner,
   expect((await project.cli(['goal', 'show', 'goal_none'])).exit).toBe(3)
 })
 
-test('goal: what the critic found is shown by review', async () => {
+test('goal: review shows the findings of the critic', async () => {
   writeFileSync(plan, JSON.stringify({ tasks: [note('only')] }))
   const set = await project.cli(['goal', 'Write it down', '--plan', plan, '--critic', 'reviewer'])
   const [, goal_id = ''] = /(goal_\w+)/.exec(set.out) ?? []
@@ -121,7 +121,7 @@ test('goal: what the critic found is shown by review', async () => {
   })
 })
 
-test('goal: a goal whose session is suspended ends the command with exit 4 and names what brings it back', async () => {
+test('goal: a goal whose session is suspended ends the command with exit 4 and names the command that resumes it', async () => {
   const folder = scratch.fresh()
   mkdirSync(join(folder, 'registry'))
   const registry = registryIn(join(folder, 'registry'))

@@ -23,7 +23,7 @@ function pretending(version: string): readonly string[] {
   return ['--import', `data:text/javascript,${encodeURIComponent(source)}`]
 }
 
-test('launcher: the real command prints what was asked for, and nothing else', () => {
+test('launcher: the real command prints its answer, and nothing else', () => {
   const { status, stdout, stderr } = launch(['topology', 'contract', '--json'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect((JSON.parse(stdout) as Topology).nodes).toHaveLength(7)

@@ -22,10 +22,7 @@ const pay = tool({ name: 'shop.pay', input: z.object({ cents: z.number() }), irr
 const worker = agent({ role: 'worker', tools: [pay], model: scriptedModel([call('shop.pay', { cents: 7 }), say('Done.')]) })
 `
 
-const titled =
-  'goal commands: after a kill, show, list and watch say that the process is gone, and cancel names what to settle'
-
-test(titled, async () => {
+test('goal commands: after a kill, show, list and watch report the lost process, and cancel names the open settlement', async () => {
   const folder = scratch.fresh()
   mkdirSync(join(folder, 'registry'))
   const registry = registryIn(join(folder, 'registry'))

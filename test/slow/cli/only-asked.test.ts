@@ -52,7 +52,7 @@ const statusOf = async (project: Project, run_id = '') =>
 
 const hello = { agent: 'main', input: 'hello' }
 
-test('working commands: run and watch carry out what they are asked for, and no other run of the store', async () => {
+test('working commands: run and watch carry out their own run, and no other run of the store', async () => {
   const project = teamIn()
   const [first, second] = await queue(project, hello, hello)
   const before = await lengths(project)
@@ -99,7 +99,7 @@ test('working commands: a run whose agent is not configured here is refused, and
   expect(await lengths(project)).toEqual(before)
 })
 
-test('working commands: a run in the queue gets what it needs, the run before it and its tasks, and nothing else', async () => {
+test('working commands: a queued run gets the run before it and its tasks carried out, and nothing else', async () => {
   const project = teamIn()
   const inFirst = { sessionId: 'first' }
   const [ahead, asked, behind, beside] = await queue(
@@ -119,7 +119,7 @@ test('working commands: a run in the queue gets what it needs, the run before it
   expect(await statusOf(project, beside?.run_id)).toBe('queued')
 })
 
-test('working commands: on a store that processes share, run and watch carry out only what they are asked for', async () => {
+test('working commands: on a shared store, run and watch carry out only their own run', async () => {
   const project = teamIn(await freshDatabase())
   const [first, second] = await queue(project, hello, hello)
   const mine = await project.cli(['run', 'mine', '--agent', 'main'])

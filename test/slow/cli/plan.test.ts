@@ -81,7 +81,7 @@ describe('statewright plan', () => {
     expect(err).toContain('"window: night", and name it with --answers')
   })
 
-  test('--answers: takes an answer pack, choices by key, or none; refuses what does not fit', async () => {
+  test('--answers: takes an answer pack, choices by key, or none; refuses answers that do not fit', async () => {
     const plan = (answers: string) =>
       runCli([
         'plan',
@@ -121,7 +121,7 @@ describe('statewright plan', () => {
       })
   })
 
-  test('plan: what cannot be read is refused by name', async () => {
+  test('plan: an unreadable file is refused by name', async () => {
     const intent = 'examples/plans/read-only/intent.yaml'
     expect(await runCli(['plan', fresh(), ...within])).toMatchObject({
       exit: 3,
@@ -185,7 +185,7 @@ describe('statewright plan', () => {
 })
 
 describe('statewright plan explain', () => {
-  test('plan explain: says for each verdict which rules spoke, why, and on what evidence', async () => {
+  test('plan explain: shows for each verdict its rules, reasons and evidence', async () => {
     const { exit, out } = await runCli(['plan', 'explain', 'examples/plans/conflict/frozen'])
     expect(exit).toBe(0)
     expect(out).toContain('Round 4')
@@ -196,7 +196,7 @@ describe('statewright plan explain', () => {
     expect(out.match(/AWAITING_ANSWERS: no_answer_conflicts does not hold\. .*rule_staging_first/g)).toHaveLength(2)
   })
 
-  test('plan explain: an intent and what is frozen of it are explained alike', async () => {
+  test('plan explain: an intent and its frozen plan are explained alike', async () => {
     const args = planArguments('denied', '').slice(1, -2)
     const fromIntent = await runCli(['plan', 'explain', ...args])
     expect(await runCli(['plan', 'explain', 'examples/plans/denied/frozen'])).toEqual(fromIntent)
@@ -278,7 +278,7 @@ test('plan: statewright facts prints each fact with file and line, and writes th
 })
 
 describe('F-50 statewright plan', () => {
-  test('F-50 plan: a plan from files has the time and the duration of every move, beside what is frozen', async () => {
+  test('F-50 plan: a plan from files has the time and the duration of every move, beside the frozen files', async () => {
     const folder = fresh()
     const { exit, out } = await runCli([...planArguments('ask-first', folder), '--json'])
     expect(exit).toBe(0)
@@ -337,7 +337,7 @@ describe('F-50 statewright plan', () => {
   })
 })
 
-test('F-51 plan: an alias bomb and half of a surrogate pair are refused with the name of the file and what is wrong', async () => {
+test('F-51 plan: an alias bomb and half of a surrogate pair are refused with the file name and the problem', async () => {
   const lines = ['a: &a [x, x, x, x, x, x, x, x, x]']
   for (const [to, from] of ['ba', 'cb', 'dc', 'ed', 'fe'] as const)
     lines.push(`${to}: &${to} [${Array(9).fill(`*${from}`).join(', ')}]`)

@@ -96,7 +96,7 @@ test.each([
   { signal: 'SIGINT', says: /Interrupting/, becomes: 'canceled' },
   { signal: 'SIGTERM', says: /Leaving/, becomes: 'queued' },
 ] as const)(
-  '$signal lets the tool finish, records that it did, and exits 130',
+  'processes: $signal lets the tool finish, records its result, and exits 130',
   async ({ signal, becomes, ...heard }) => {
     const project = dyingProject()
     const child = spawn(process.execPath, [launcher, 'run', 'wait', '--config', project.config], {

@@ -52,7 +52,7 @@ describe('a server holds the store', () => {
   })
 
   test('cli through a server: streamed text arrives once', async () => {
-    // It speaks as soon as someone listens: what is printed first was heard on the line.
+    // It speaks as soon as someone listens: the first output came from the stream.
     const hush = join(project.folder, 'hush')
     writeFileSync(hush, '')
     const onPrinted = () => rmSync(hush, { force: true })

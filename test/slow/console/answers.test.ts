@@ -22,7 +22,7 @@ async function commandLine(...args: readonly string[]): Promise<{ status: number
   return { status, said: said.join('') }
 }
 
-/** What the run waits for, once it does. */
+/** The question of the run, once it waits. */
 async function questionOf(run_id: string): Promise<string> {
   return eventually('a question', async () => {
     const { json } = await world.server().ask(`/api/runs/${run_id}/interaction`)
@@ -146,7 +146,7 @@ test('F-90 approval: all arguments stand above the button, hidden characters are
   expect((await resultOf(run_id)).result).toBe('It ended as SUCCESS.')
 })
 
-test('F-90 confirmation: buttons say what they do, whatever the agent calls them, and stand below all that it shows', async () => {
+test("F-90 confirmation: buttons name their effect in our words, not the agent's, and stand below all that it shows", async () => {
   const { run_id } = await world.submit('forger', 'Delete')
   const page = await world.open(`/inbox/${await questionOf(run_id)}`)
   const confirm = page.getByRole('button', { name: 'Confirm', exact: true })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { goal } from '../../../examples/07-goal/cast.ts'
+import { goal } from '../../../examples/02-goal/cast.ts'
 import { asRecord } from '../../../src/runtime/options.ts'
 import { seriousInBoth } from '../../support/accessibility.ts'
 import { picture, widthTooMuch } from '../../support/browser.ts'
@@ -37,7 +37,7 @@ test('console goal: it shows tasks by owner, takes the answer to a review, and i
   await graph.getByRole('button').last().click()
   await page.getByText('It tries again what').waitFor()
   await page.getByRole('button', { name: 'Stop the goal' }).and(page.locator(':disabled')).waitFor()
-  // What it found is there by review, closed at first; how grave it is stands there as a word.
+  // Its findings are under review, closed at first; the severity is a word there.
   await page.getByText('Review 2 nothing was found').waitFor()
   const finding = page.getByRole('listitem').filter({ hasText: 'The letter is missing' })
   expect(await finding.isVisible()).toBe(false)

@@ -160,7 +160,7 @@ test('console pages: a bundle is verified in the browser; one that was tampered 
   await picture(page, 'audit-tampered-1440')
 })
 
-test('console contract: it shows its path, its marks and what the model was told', async () => {
+test('console contract: it shows its path, its marks and its message to the model', async () => {
   const { execution_id } = await twoSessions()
   const page = await world.open(`/c/${execution_id}`)
   await page.getByText('has changed the world: yes').waitFor()
@@ -194,7 +194,7 @@ test('console: a guarded move says why it was allowed, in the log, in replay, on
   await page.locator('.guards').getByText('mode_is_interactive holds: ').first().waitFor()
 })
 
-test('console pages: buttons are what the declaration allows; the rest say why not', async () => {
+test('console pages: the declaration enables the buttons; disabled ones say why', async () => {
   const { session_id } = await world.submit('poet', 'Write')
   const page = await world.open(`/s/${session_id}`)
   await page.getByText('The run succeeded.').waitFor()

@@ -57,7 +57,7 @@ test('console plan: a plan with questions is answered, frozen and verified', asy
   await expect.poll(() => widthTooMuch(page)).toBeLessThanOrEqual(0)
 })
 
-test('plans: a plan that was denied says by which rule, and what can be done', async () => {
+test('plans: a denied plan names the rule and the remedies', async () => {
   const { coordination_id } = await submit('denied')
   const page = await world.open(`/p/${coordination_id}?tab=rules`, { bypassCSP: true })
   await page.getByText('rule_denied', { exact: true }).waitFor()

@@ -49,7 +49,7 @@ const files = freeze(eventful, input, ports, signer)
 const blockedInput = inputOf({ intent: intentOf((i) => ({ ...i, planned_commands: [planned('cmd_raed')] })) })
 const blocked = freeze(plan({ intent: blockedInput.intent }), blockedInput, ports, signer)
 
-describe('A frozen plan', () => {
+describe('frozen plan: contents', () => {
   scenario('CO-10', 'Each artifact is there as JSON and Markdown, and its file has its checksum', () => {
     // GIVEN an eventful plan
     expect(eventful.state).toBe('DONE')
@@ -120,7 +120,7 @@ describe('A frozen plan', () => {
   })
 })
 
-describe('Tampering', () => {
+describe('frozen plan: tampering', () => {
   for (const [what, frozen] of [
     ['a plan', files],
     ['a failure', blocked],
@@ -165,7 +165,7 @@ describe('Tampering', () => {
     ])
   })
 
-  test('an illegal move on the tape, another intent and a changed graph are found, whatever else was adapted', () => {
+  test('an illegal move on the tape, another intent and a changed graph are found, even if all else was adapted', () => {
     const { tape, artifacts } = eventful
     const leap = {
       ...tape,

@@ -60,7 +60,7 @@ describe('Red line 1: no execution payload', () => {
 describe('Red line 2: full_auto never asks', () => {
   scenario(
     'CO-18',
-    'Whatever is open, full_auto never emits a question',
+    'full_auto never emits a question, even if one is open',
     () => {
       const question = fc.record({
         type: fc.constantFrom('clarification', 'blocker', 'optimization', 'risk_mitigation'),
@@ -217,7 +217,7 @@ describe('Red line 5: registry only', () => {
     }
   })
 
-  scenario('CO-21', 'Constraints that say otherwise are not accepted, and what the registry has is', () => {
+  scenario('CO-21', 'Constraints that contradict the registry are not accepted; its entries are', () => {
     // GIVEN an intent that allows execution, fabrication or content from elsewhere
     for (const change of [{ execution: 'allowed' }, { no_fabrication: false }, { registry_only: false }]) {
       const intent = intentOf((i) => ({ ...i, constraints: { ...(i.constraints as object), ...change } as never }))

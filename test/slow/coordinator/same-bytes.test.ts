@@ -19,7 +19,7 @@ const seed = 20260125
 const choices = fc.array(fc.nat(3), { minLength: 5, maxLength: 5 })
 const bytes = (value: unknown) => canonicalJson(value as Json)
 
-describe('Same input, same bytes', () => {
+describe('Coordinator: same input, same bytes', () => {
   scenario(
     'CO-23',
     'The order of keys changes nothing, in files or on the tape',
@@ -65,7 +65,7 @@ describe('Same input, same bytes', () => {
     limit_ms,
   )
 
-  scenario('CO-23', 'It can be put down after every single step', () => {
+  scenario('CO-23', 'A coordination can be suspended after every single step', () => {
     // GIVEN a coordination that asks, conflicts nowhere and ends
     const intent = intentOf((i) => ({ ...i, open_questions: [openQuestion('which_way')] }))
     const input = inputOf({ intent })
@@ -80,16 +80,16 @@ describe('Same input, same bytes', () => {
     expect(bytes(coordinationOf(progress, ports))).toBe(bytes(whole))
   })
 
-  scenario('CO-23', 'Nothing is changed that was given, and nothing is executed', () => {
+  scenario('CO-23', 'Inputs are not changed, and nothing is executed', () => {
     // GIVEN an input that is frozen to its depths
     const input = deepFrozen(structuredClone(inputOf()))
-    // THEN it can still be coordinated: whatever is produced is new
+    // THEN it can still be coordinated: every output is new
     expect(coordinate(input, [], ports).state).toBe('DONE')
   })
 })
 
 describe('Coordinator: random intents', () => {
-  test('it ends or waits; the tape is legal; a failure has a guard that failed; what is frozen verifies', {
+  test('each ends or waits; the tape is legal; a failure has a guard that failed; a frozen plan verifies', {
     timeout: limit_ms,
   }, () => {
     const ends: Record<string, number> = {}

@@ -17,12 +17,12 @@ afterAll(() => {
   console.log(`crash matrix in process: ${points} crash points, ${doubles} double crashes, seed ${seed}`)
 })
 
-describe.each(plays)('killed anywhere, $name goes on', (play) => {
-  test('at every point', async () => {
+describe.each(plays)('crash matrix: play $name:', (play) => {
+  test('a kill at every append and effect loses nothing', async () => {
     expect(await firstProblem([play], everyPoint())).toBeUndefined()
   })
 
-  test('and again at points of its recovery', async () => {
+  test('a second kill during recovery loses nothing', async () => {
     const dice = createDice(seed)
     for (let first = 1; ; first++) {
       const counted = await playThrough([play], [first])
@@ -39,8 +39,8 @@ describe.each(plays)('killed anywhere, $name goes on', (play) => {
   })
 })
 
-describe('all plays at once', () => {
-  test('killed anywhere, they go on', async () => {
+describe('crash matrix: all plays at once:', () => {
+  test('a kill at any append or effect loses nothing', async () => {
     const { points: [all = 0] = [] } = await playThrough(plays, [])
     const dice = createDice(seed)
     const chosen = Array.from({ length: all }, (_, i) => i + 1).filter(() => proof || dice.once(6))
@@ -49,7 +49,7 @@ describe('all plays at once', () => {
 })
 
 /** A test that nothing can fail proves nothing: each of these builds is broken in one place. */
-describe('a build is found out that', () => {
+describe('crash matrix: it finds a build that', () => {
   test.each<[string, Build, RegExp]>([
     ['acts before it records', actsBeforeItRecords, /happened 2 times/],
     ['retries what was lost', retriesWhatWasLost, /happened 2 times/],

@@ -6,12 +6,12 @@ const first = seedOf(1)
 const seeds = process.env.STATEWRIGHT_PROOF === '1' ? 20_000 : 300
 
 /**
- * Seeds that reach what the first few do not: a task put back whose giver is over, a run taken while the process
+ * Seeds that reach what the first few do not: a requeued task whose parent run is over, a run taken while the process
  * closes, and a crash around an irreversible tool that asked at work.
  */
 const remembered = [687, 1416, 310, 862]
 
-/** What is never reached is not tested: each of these must come up, however the seeds fall. */
+/** A case that is never reached is not tested: each of these must come up with some seed. */
 const sometimes = [
   'before append',
   'after append',
@@ -37,7 +37,7 @@ const sometimes = [
   'refused: session_suspended',
 ]
 
-test('simulation: whatever clients, crashes and time do to a few sessions, nothing is lost, doubled or stuck', {
+test('simulation: random clients, crashes and clocks leave nothing lost, doubled or stuck in a few sessions', {
   timeout: 3_600_000,
 }, async () => {
   const marks = new Map<string, number>()

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 
-/** The examples import the package by its name, as a stranger would: what is built is what they run on. */
+/** The examples import the package by its name, as a stranger would: they run on the built package. */
 beforeAll(() => {
   execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'])
 })
@@ -13,8 +13,8 @@ test.each(readdirSync('examples').filter((file) => file.endsWith('.ts')))('examp
   expect(printed).toContain('tool.approved  awaiting_approval → executing')
 })
 
-test('examples: 07-goal is met although its process is killed in the middle of the refund', () => {
-  const printed = execFileSync(process.execPath, ['examples/07-goal/main.ts'], { encoding: 'utf8', timeout: 60_000 })
+test('examples: 02-goal is met although its process is killed in the middle of the refund', () => {
+  const printed = execFileSync(process.execPath, ['examples/02-goal/main.ts'], { encoding: 'utf8', timeout: 60_000 })
   const [before = '', after = ''] = printed.split('— killed: SIGKILL')
   expect(before).toContain('? Review before refund')
   expect(before.trimEnd().split('\n').at(-1)).toContain('refund:running')

@@ -26,10 +26,10 @@ const large: Setting[] = proof
   ? [...deep, ...settings({ calls: 3, rounds: 1, faults: 1 }), ...settings({ calls: 1, rounds: 2, faults: 2 })]
   : deep
 
-/** Plans have moves of their own and their own tests; what they ask comes from no call. */
+/** Plans have moves of their own and their own tests; their questions come from no call. */
 const beside = /^frame ((plan|outside|goal|task|review|condition)_|session_readied$)/
 
-describe('the composed system', () => {
+describe('composed machines: the system', () => {
   const results: Exploration[] = []
   const sum = (of: (e: Exploration) => number) => results.reduce((n, e) => n + of(e), 0)
 
@@ -47,7 +47,7 @@ describe('the composed system', () => {
     expect(sum((e) => e.states)).toBeGreaterThan(150_000)
   })
 
-  test('takes every coupling but the openings that come before it, and what lives beside runs', () => {
+  test('takes every coupling except earlier openings and the machines that are independent of runs', () => {
     const used = usedBy(results)
     const rows = [
       ...Object.keys(couplings.frames).map((name) => `frame ${name}`),
@@ -78,7 +78,7 @@ describe('the composed system', () => {
   })
 })
 
-describe('a planted mutation is noticed', { timeout: 3_600_000 }, () => {
+describe('composed machines: a planted mutation is noticed:', { timeout: 3_600_000 }, () => {
   const explored = small.map((setting) => ({ setting, ...explore(asDeclared, setting) }))
   explored.sort((a, b) => a.states - b.states)
   const used = [...usedBy(explored)]

@@ -39,7 +39,7 @@ function firstBad(records: readonly StoredRecord[], against: readonly Mark[] = [
   return verifier.end()
 }
 
-/** What an attacker does who can hash: everything from an event on is made to fit. */
+/** An attacker who can hash makes all records from an event on fit. */
 function rechained(records: readonly StoredRecord[], from: number): readonly StoredRecord[] {
   let hash = records[from - 2]?.hash ?? genesis
   return records.map((record, i) => {
@@ -66,7 +66,7 @@ test('tampering: the log as it was recorded verifies, with and without its marks
   expect(firstBad(log, marks)).toBeUndefined()
 })
 
-describe('flip', () => {
+describe('tampering: flipped bits', () => {
   const places = [1, 7, 8, 40].map((event_id) => [event_id] as const)
   test.each(places)('any flipped bit of event %i is found there', (event_id) => {
     for (const field of ['header', 'payload', 'hash', 'salt'] as const) {
@@ -139,7 +139,7 @@ test('re-chain: found at the first mark after the change, and only then', () => 
   })
 })
 
-describe('redaction', () => {
+describe('tampering: redaction', () => {
   test('an erasure without a record is found', () => {
     each((k) => {
       if (k === size) return
@@ -150,12 +150,12 @@ describe('redaction', () => {
     })
   })
 
-  test('what a redaction left cannot be changed', () => {
+  test('the marker that a redaction left cannot be changed', () => {
     expect(at(7).salt).toBeNull()
     expect(firstBad(put(7, { payload: '{"content":"forged"}' }))).toMatchObject({ event_id: 7 })
   })
 
-  test('a redacted payload cannot be put back', () => {
+  test('a redacted payload cannot be restored', () => {
     const salt = '00'.repeat(16)
     expect(firstBad(put(7, { salt }))).toMatchObject({ event_id: 7 })
   })

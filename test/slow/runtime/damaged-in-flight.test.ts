@@ -13,7 +13,7 @@ import { createWorld } from '../../support/world.ts'
 const folder = mkdtempSync(join(tmpdir(), 'statewright-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What stands on disk while a payment is under way is changed, and a new process starts on it. */
+/** The files on disk are changed while a payment is under way, and a new process starts on them. */
 async function afterwards(name: string, sql: string, declared: Partial<ToolDefinition<z.ZodType>> = {}) {
   const begun = Promise.withResolvers<void>()
   const release = Promise.withResolvers<Json>()

@@ -110,7 +110,7 @@ test('redaction shared: a worker that slept past its lease asks no model with co
   await closeStore(store)
 })
 
-test('redaction shared: a worker that had the session before its eyes forgets what another process erased', async () => {
+test('redaction shared: a worker with the session in memory forgets the content that another process erased', async () => {
   const shown: string[] = []
   const office = await createOffice({ agents: { a: payer(shown) } })
   const run = await office.backend.runs.start({ agent: 'a', input: wish })

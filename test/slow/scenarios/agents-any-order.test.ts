@@ -28,7 +28,7 @@ import { perform as judge } from '../../support/scenario.ts'
 
 const numRuns = process.env.STATEWRIGHT_PROOF ? 1_500 : 40
 
-// biome-ignore format: what anybody may do at any time; what is listed twice is done twice as often
+// biome-ignore format: the commands that are allowed at any time; a command that is listed twice is twice as likely
 const deeds = [
   'submit', 'submit', 'submit_again', 'succeed', 'succeed', 'fail', 'reply', 'cancel', 'interrupt', 'steer',
   'spawn', 'kill', 'force', 'pause', 'go_on', 'replenish', 'reset', 'close', 'archive', 'wait', 'lose_worker',
@@ -222,7 +222,7 @@ async function perform(stage: Stage, { company, runs, keyed, waiting }: Cast, { 
   await drained()
 }
 
-/** What has to be closed first may have to be stopped first, and that takes its time. */
+/** A session that must be closed may have to stop runs first, and that takes time. */
 async function timePasses(stage: Stage, until: Promise<unknown>): Promise<void> {
   let isOver = false
   const over = until.finally(() => {
@@ -286,7 +286,7 @@ async function stuck({ runes, inbox }: Stage, sessions: readonly string[]): Prom
   return `Not everything came to an end; ${(await inbox()).length} questions are open.\n${lines.join('\n')}`
 }
 
-/** What a log says that must not be: more calls than a session may make, an agent that outlives its task or its turn. */
+/** The illegal states of a log: more calls than a session may make, an agent that outlives its task or its turn. */
 function untruths(log: readonly Rune[]): string[] {
   const found: string[] = []
   const state = newSessionState(log[0]?.session_id ?? '')
@@ -332,7 +332,7 @@ test.each(fastStores)(
               for (const next of sequence) await Promise.all(next.map((one) => perform(stage, cast, one)))
               await drain(stage, cast)
               const sessions = new Set(cast.runs.map((run) => run.sessionId))
-              // Who was left behind by a process that died in that moment is sent away when something ends there next.
+              // An agent that was left by a process killed in that moment leaves when a task ends there next.
               for (const session_id of sessions)
                 await stage
                   .submit({ agent: 'scribe', sessionId: session_id })

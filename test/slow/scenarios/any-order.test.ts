@@ -13,7 +13,7 @@ const deed: fc.Arbitrary<Deed> = fc.record({ what: fc.constantFrom(...deeds), n:
 const atOnce = fc.array(deed, { minLength: 1, maxLength: 3 })
 
 test.each(fastStores)(
-  'whatever is done to runs, and whenever: all of them end, the record is legal, and nothing irreversible is done twice, on $name',
+  'any order: random commands at random times leave every run ended, the record legal, and no irreversible action done twice, on $name',
   async (store) => {
     const times = store.name === 'memory' ? numRuns : Math.ceil(numRuns / 10)
     await fc.assert(

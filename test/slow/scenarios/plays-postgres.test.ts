@@ -29,7 +29,7 @@ let unclosed: OpenStore | undefined
 const postgres: Store = {
   name: 'PostgreSQL',
   is_in_step: false,
-  // Whatever is killed in these plays is surely dead; that one may wake late is played with real processes.
+  // A process that is killed in these plays never wakes; late wakes are played with real processes.
   settings: { lateWorkerMs: null },
   async open() {
     // A play that failed leaves its store open; the others must not suffer for it.

@@ -113,7 +113,7 @@ for (const [first, second] of [
     openGate()
     await start(4, { skew_ms: second })
     const asked = await sw.runs.start({ agent: 'signer', input: 'go', interactiveRequireUserReply: false })
-    // THEN nothing stays open: what was under way is settled, and a deadline falls due in time
+    // THEN nothing stays open: calls under way are settled, and a deadline falls due in time
     expect(await run.result()).toMatchObject({ status: 'succeeded', result: 'wired' })
     expect(await asked.result()).toMatchObject({ status: 'succeeded', result: 'CANCELLED' })
     const took = performance.now() - began

@@ -15,7 +15,7 @@ const runs = isProof ? 20_000 : 4_000
 /** How long a request may take on a machine that has other things to do. */
 const patience_ms = 10_000
 
-test(`${runs} generated requests: none breaks the server, none hangs, and what is refused changes nothing`, async () => {
+test(`fuzz: of ${runs} generated requests none breaks the server, none hangs, and none that is refused changes anything`, async () => {
   const { world, backend } = await createBackendWorld(
     {
       support: supportAgent([refund, form, say('Done.')]),
@@ -81,7 +81,7 @@ test(`${runs} generated requests: none breaks the server, none hangs, and what i
   await world.end()
 })
 
-/** What is read of sessions, runs, questions and contracts. */
+/** The GET operations of sessions, runs, questions and contracts. */
 const reads = operations.flatMap((o) =>
   o.method === 'GET' && o.name !== 'get_output' && isFurnished(o) ? [o.name] : [],
 )

@@ -18,7 +18,7 @@ async function served(limits: object) {
 const input = (value: string) => ({ raw: `{"agent":"support","input":${value}}` })
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
 
-test('limits: each limit of a body lets through what is just within it and refuses the next', async () => {
+test('limits: each limit of a body accepts the largest allowed one and refuses the next', async () => {
   const { ask } = await served({ bodyBytes: 2_000, jsonDepth: 10, jsonKeys: 50, jsonString: 100 })
   const around = [
     // The object around the input is a level, and it has two fields.
@@ -71,7 +71,7 @@ function connected(port: number): Promise<Socket> {
   })
 }
 
-/** What comes back until the server closes the line. */
+/** The response until the server closes the connection. */
 function heard(port: number, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(text))

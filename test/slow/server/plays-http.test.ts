@@ -19,7 +19,7 @@ const servers: readonly Store[] = fastStores.map((store) => ({
   open: async () => ({ ...(await store.open()), through: overHttp(called).through }),
 }))
 
-/** Specifications 004 and 001 over HTTP: what a client does to runs, what it is told of them, and how it resumes them. */
+/** Specifications 004 and 001 over HTTP: the commands of a client to runs, its answers and streams, and how it resumes them. */
 const usual = [runPlays, deadlinePlays, autoRunPlays, runRecoveryPlays, observationPlays, resumingPlays]
 
 /** Plays of budgets submit the second run while the first is at work, which a run on memory has finished by then. */

@@ -121,7 +121,7 @@ test('run stream: readers that join a run at different times get the same events
   await world.end()
 })
 
-test('run stream: what is not public of a run is in neither its stream nor its history', async () => {
+test('run stream: neither the stream nor the history of a run has internal or secret runes', async () => {
   const { write, read, get } = await openSession()
   const of = (draft: Draft): Draft => ({ ...draft, run_id: 'run_1' })
   await write(

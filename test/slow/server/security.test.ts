@@ -42,19 +42,19 @@ function about({ status, json, headers }: Response) {
   return { status, code: json?.code, type: headers.get('content-type') }
 }
 
-describe.each(endpoints)('$method $path', (endpoint) => {
+describe.each(endpoints)('security: $method $path', (endpoint) => {
   const send = (more: Request = {}) => {
     const { path, ...valid } = validRequest(endpoint, scene)
     return [path, { method: endpoint.method, ...valid, ...more }] as const
   }
 
-  test('each scope', async () => {
+  test('refuses a missing token, a wrong one, and each scope below its own', async () => {
     await refused(...send({ token: null }), 401, 'token_missing')
     await refused(...send({ token: 'guessed' }), 401, 'token_missing')
     await refused(...send({ token: null, headers: { authorization: 'Basic YTpi' } }), 401, 'token_missing')
     for (const scope of scopes.slice(0, scopes.indexOf(endpoint.scope)))
       await refused(...send({ token: secretOf(scope) }), 403, 'scope_missing')
-    // Enough is enough: what is asked about is not there, so that nothing happens.
+    // A sufficient scope is let in. The ids do not exist, so nothing happens.
     for (const scope of scopes.slice(scopes.indexOf(endpoint.scope))) {
       const path = endpoint.path.replaceAll(/\{\w+\}/g, 'no_such_thing')
       const { status } = await scene.ask(path, { method: endpoint.method, token: secretOf(scope), raw: '[]' })
@@ -63,7 +63,7 @@ describe.each(endpoints)('$method $path', (endpoint) => {
     expect(await everything(scene.backend.runelog)).toBe(before)
   })
 
-  test('from elsewhere', async () => {
+  test('refuses requests with a foreign host, origin or site', async () => {
     for (const host of ['evil.example', 'evil.example:80', '127.0.0.1.evil.example', 'localhost.'])
       await refused(...send({ headers: { host } }), 403, 'host_refused')
     for (const origin of ['null', 'https://evil.example', 'http://127.0.0.1:1', 'file://'])
@@ -72,14 +72,14 @@ describe.each(endpoints)('$method $path', (endpoint) => {
       await refused(...send({ headers: { 'sec-fetch-site': site } }), 403, 'origin_refused')
   })
 
-  test('a token in the address', async () => {
+  test('refuses a token in the URL', async () => {
     const [path, request] = send()
     for (const name of ['token', 'access_token', 'api_key', 'Authorization'])
       await refused(`${path}?${name}=${secretOf('admin')}`, request, 400, 'token_in_url')
     await refused(`${path}?token=${secretOf('admin')}`, { ...request, token: null }, 400, 'token_in_url')
   })
 
-  test('ids that are paths, texts and commands', async () => {
+  test('refuses ids that are paths, headers or commands', async () => {
     for (const name of endpoint.path.matchAll(/\{(\w+)\}/g).map(([, id = '']) => id)) {
       for (const id of [
         '..%2f..%2fetc%2fpasswd',
@@ -103,23 +103,26 @@ describe.each(endpoints)('$method $path', (endpoint) => {
   })
 })
 
-describe.each(operations.filter((o) => o.method === 'GET' && isFurnished(o)))('$method $path', (operation) => {
-  test('asked for as it should be, it answers with what it declares', async () => {
-    const path = `${validRequest(operation, scene).path}${neededQueries[operation.name] ?? ''}`
-    const { status, json } = await scene.ask(path, { token: secretOf(operation.scope) })
-    expect({ path, status }).toEqual({ path, status: 200 })
-    expect(operation.returns.safeParse(json).error?.issues).toBeUndefined()
-    expect((await scene.ask(path, { method: 'HEAD' })).status).toBe(200)
-  })
-})
+describe.each(operations.filter((o) => o.method === 'GET' && isFurnished(o)))(
+  'security: $method $path',
+  (operation) => {
+    test('answers a valid request with the declared shape', async () => {
+      const path = `${validRequest(operation, scene).path}${neededQueries[operation.name] ?? ''}`
+      const { status, json } = await scene.ask(path, { token: secretOf(operation.scope) })
+      expect({ path, status }).toEqual({ path, status: 200 })
+      expect(operation.returns.safeParse(json).error?.issues).toBeUndefined()
+      expect((await scene.ask(path, { method: 'HEAD' })).status).toBe(200)
+    })
+  },
+)
 
-describe.each(posts)('$method $path', (endpoint) => {
+describe.each(posts)('security: $method $path', (endpoint) => {
   const send = (more: Request): [string, Request] => {
     const { body: _, path } = validRequest(endpoint, scene)
     return [path, { method: 'POST', ...more }]
   }
 
-  test('bodies that are refused', async () => {
+  test('refuses bodies that do not fit', async () => {
     const { body } = validRequest(endpoint, scene)
     for (const type of [
       'text/plain',
@@ -152,29 +155,32 @@ describe.each(posts)('$method $path', (endpoint) => {
   })
 })
 
-test('security: whatever is not asked for here as it should be is asked for in the tests of plans and goals', () => {
+test('security: operations without a valid request here have one in the tests of plans and goals', () => {
   const elsewhere = operations.filter((operation) => !isFurnished(operation)).map(({ name }) => name)
   expect(elsewhere.filter((name) => !/_(plan|goal)s?(_|$)/.test(name))).toEqual([])
 })
 
-describe.each(operations.filter((o) => o.method === 'POST' && isFurnished(o)))('$method $path', (endpoint) => {
-  test('the same request without anything wrong is carried out', async () => {
-    // A matrix in which nothing could happen anyway would prove nothing.
-    const fresh = await createScene()
-    const { path, body } = validRequest(endpoint, fresh)
-    const empty = await everything(fresh.backend.runelog)
-    const { status, json } = await fresh.ask(path, { body: body ?? {}, token: secretOf(endpoint.scope) })
-    await fresh.world.sw.idle()
-    const changed = (await everything(fresh.backend.runelog)) !== empty
-    // A signature is not recorded.
-    if (endpoint.name === 'sign_session') expect({ status, changed }).toEqual({ status: 200, changed: false })
-    // These two need a contract whose outcome is unknown, or that is over; there is none here.
-    else if (endpoint.name === 'settle' || endpoint.name === 'allow_again')
-      expect({ status, changed }).toEqual({ status: endpoint.name === 'settle' ? 422 : 409, changed: false })
-    else expect({ status, changed, json }).toEqual({ status: 200, changed: true, json: expect.anything() })
-    await fresh.close()
-  })
-})
+describe.each(operations.filter((o) => o.method === 'POST' && isFurnished(o)))(
+  'security: $method $path',
+  (endpoint) => {
+    test('carries out the same request if nothing is wrong with it', async () => {
+      // A matrix in which nothing could happen anyway would prove nothing.
+      const fresh = await createScene()
+      const { path, body } = validRequest(endpoint, fresh)
+      const empty = await everything(fresh.backend.runelog)
+      const { status, json } = await fresh.ask(path, { body: body ?? {}, token: secretOf(endpoint.scope) })
+      await fresh.world.sw.idle()
+      const changed = (await everything(fresh.backend.runelog)) !== empty
+      // A signature is not recorded.
+      if (endpoint.name === 'sign_session') expect({ status, changed }).toEqual({ status: 200, changed: false })
+      // These two need a contract whose outcome is unknown, or that is over; there is none here.
+      else if (endpoint.name === 'settle' || endpoint.name === 'allow_again')
+        expect({ status, changed }).toEqual({ status: endpoint.name === 'settle' ? 422 : 409, changed: false })
+      else expect({ status, changed, json }).toEqual({ status: 200, changed: true, json: expect.anything() })
+      await fresh.close()
+    })
+  },
+)
 
 test('security: bytes that are no HTTP request are refused on the socket', async () => {
   const { port } = new URL(scene.url)

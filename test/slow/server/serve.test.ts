@@ -198,7 +198,7 @@ test('store: a process that finds the store taken asks the server, or names the 
 })
 
 test(
-  'serve: a request that is sent until it is answered is carried out once, however often the server is killed meanwhile',
+  'serve: a request that is repeated until it is answered is carried out once, although the server is killed meanwhile',
   async () => {
     const { config, database } = configured()
     const chance = createChance()
@@ -215,7 +215,7 @@ test(
         server.ask('/api/runs', { body: { agent: 'support', input: name }, headers: { 'idempotency-key': name } }).then(
           (answer) => {
             expect(answer.status).toBe(200)
-            // What was told once is told again.
+            // A repeated request gets the same answer.
             expect(told.get(name) ?? answer.json.run_id).toBe(answer.json.run_id)
             told.set(name, answer.json.run_id)
             return answer

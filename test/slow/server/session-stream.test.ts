@@ -24,7 +24,7 @@ function story(): readonly Draft[] {
 
 const told = (heard: readonly Heard[]) => heard.map(({ type, id }) => `${type} ${id ?? '-'}`)
 
-test('session stream: each event comes in order, the last one of a rune with its id; what is hidden leaves no trace', async () => {
+test('session stream: each event comes in order, the last one of a rune with its id; hidden runes leave no trace', async () => {
   const { write, read } = await openSession()
   await write(...story())
   const reader = read(path)
@@ -131,7 +131,7 @@ test('session stream: text that is not recorded yet is sent to live readers with
   expect(whole).toMatchObject({ durable: true, payload: { content: 'Hello', is_final: true } })
 })
 
-test('session stream: a heartbeat every 15 s takes the cursor past what is hidden', async () => {
+test('session stream: a heartbeat every 15 s takes the cursor past hidden runes', async () => {
   const { write, read, hand } = await openSession()
   const reader = read(path)
   await reader.upTo(1)
@@ -236,7 +236,7 @@ test('session stream: a rune recorded between the read of the head and the start
   expect(told(reader.heard)).toEqual(['status 1', 'memory_saved 2'])
 })
 
-test('session stream: a move is sent however long ago its contract was opened', async () => {
+test('session stream: a move is sent even if its contract was opened long ago', async () => {
   const { write, read } = await openSession()
   const contract = { execution_id: 'exe_1' }
   await write({ ...opening('contract', 'exe_1', { action_summary: 'pay' }), ...contract })

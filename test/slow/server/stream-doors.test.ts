@@ -17,15 +17,15 @@ interface Refusal {
 }
 
 const refusals: readonly Refusal[] = [
-  { what: 'who has no token', status: 401, headers: { authorization: '' } },
+  { what: 'a reader without a token', status: 401, headers: { authorization: '' } },
   { what: 'a wrong token', status: 401, headers: { authorization: 'Bearer not-it' } },
   { what: 'a token in the address', status: 400, query: '?token=the-secret-of-a-reader' },
   { what: 'a page of another site', status: 403, headers: { origin: 'https://evil.example' } },
   { what: 'a page of nowhere', status: 403, headers: { origin: 'null' } },
-  { what: 'what the browser says comes from elsewhere', status: 403, headers: { 'sec-fetch-site': 'cross-site' } },
+  { what: 'a request that the browser marks as cross-site', status: 403, headers: { 'sec-fetch-site': 'cross-site' } },
 ]
 
-describe.each(paths)('%s', (where) => {
+describe.each(paths)('stream doors: %s', (where) => {
   test.each(refusals)('is closed to $what', async ({ status, headers, query = '' }) => {
     const { get, streams } = await openSession()
     const response = await get(`${where}${query}`, headers)
@@ -50,7 +50,7 @@ test('stream doors: a stream comes with the headers that keep pages of others aw
   await body?.cancel()
 })
 
-test('stream doors: a secret that a model says, in however many pieces, reaches no reader', async () => {
+test('stream doors: a secret that a model says, in any number of pieces, reaches no reader', async () => {
   const canary = 'sk-canary-0123456789abcdef'
   const text = `The key is ${canary}, and again ${canary}. Keep it.`
   for (const pieces of [1, 3, text.length]) {

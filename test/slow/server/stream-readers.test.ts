@@ -19,7 +19,7 @@ const farAway = (runelog: Runelog): Runelog => ({
   },
 })
 
-test('stream readers: however readers come and go while it is written, each sees everything once and in order', async () => {
+test('stream readers: readers that come and go while it is written each see everything once and in order', async () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant('write' as const), many: fc.integer({ min: 1, max: 90 }) }),
     fc.record({ do: fc.constant('join' as const), runes: fc.boolean() }),
@@ -30,7 +30,7 @@ test('stream readers: however readers come and go while it is written, each sees
     const { write, read, runelog } = await openSession({}, isFar ? farAway : undefined)
     type Seen = { readonly path: string; readonly ids: string[]; reader: ReturnType<typeof read> }
     const all: Seen[] = []
-    // Only a block that is complete moves the cursor; what came before in it comes again.
+    // Only a block that is complete moves the cursor; its earlier events come again.
     const keep = ({ ids, reader }: Seen) => {
       for (const { id } of reader.heard.splice(0)) if (id !== undefined) ids.push(id)
     }

@@ -21,7 +21,7 @@ const who = { Authorization: `Bearer ${secret}` }
 interface Watcher {
   readonly session_id: string
   readonly view: View
-  /** What it has for good: events up to the last id. */
+  /** The durable events that it has, up to the last id. */
   readonly seen: Heard[]
   cursor: number
   /** How often it went away by itself. */
@@ -32,8 +32,8 @@ interface Watcher {
 
 /**
  * Reads one session for as long as it takes. It goes away at any moment and
- * comes back with the last id that it saw; what it heard after that id it
- * forgets, as something that was not complete.
+ * comes back with the last id that it saw; it forgets events after that id, because
+ * their rune was not complete.
  */
 function watch(port: number, session_id: string, { view, chance }: { view: View; chance: () => number }): Watcher {
   const path = `/api/sessions/${session_id}/stream${view === 'events' ? '' : '?runes=1'}`
@@ -99,7 +99,7 @@ function owed(log: readonly Rune[], view: View): readonly Heard[] {
 
 const life_ms = isProof ? 20_000 : 2_000
 
-test(`200 clients who come and go, a server that is killed twice: each sees every durable event once, in order (seed ${seed})`, async () => {
+test(`streams: each of 200 reconnecting clients of a twice killed server sees every durable event once, in order (seed ${seed})`, async () => {
   const path = join(folders.fresh(), 'store.db')
   const store = `sqlite:${path}`
   const chance = createChance()
@@ -164,7 +164,7 @@ async function connectAll(port: number, count: number, path: string, stalled = f
 test('streams: 2,000 idle clients cost less than 100 MB', async () => {
   const server = await startStreamProcess({ store: `sqlite:${join(folders.fresh(), 'store.db')}`, port: 0, talking: 0 })
   const path = `/api/sessions/${server.session_ids[0]}/stream`
-  // What the first ones load and compile is not what one more costs, but it is counted all the same.
+  // Loading and compiling for the first ones is counted too, although it is not the cost of one more.
   const before = await server.weigh()
   const sockets = await connectAll(server.port, 2_000, path)
   const after = await server.weigh()
@@ -180,7 +180,7 @@ test('streams: 100 stalled clients grow memory by less than 32 MB while 20,000 r
   const server = await startStreamProcess({ store: `sqlite:${join(folders.fresh(), 'store.db')}`, port: 0, talking: 0 })
   const [session_id = ''] = server.session_ids
   const path = `/api/sessions/${session_id}/stream`
-  // What it costs to write so much, with a reader who keeps up, is there before.
+  // The cost of so many writes with a fast reader is measured before.
   const ids: number[] = []
   const onEvent = ({ type, id }: Heard) => {
     if (type === 'delta') ids.push(Number(id))

@@ -9,7 +9,7 @@ export interface Said {
   readonly usage?: { readonly input_tokens: number; readonly output_tokens: number }
 }
 
-/** What a provider says when it does not answer. */
+/** The error body of a provider. */
 export interface Refusal {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>

@@ -28,7 +28,7 @@ const calling: Said = {
   ],
 }
 
-describe.each(providers)('$title', (provider) => {
+describe.each(providers)('AI SDK: $title', (provider) => {
   test('streams text, reasoning, calls over several deltas, and usage', async () => {
     server.will({ said: calling })
     const events = await hear(provider)
@@ -67,7 +67,7 @@ describe.each(providers)('$title', (provider) => {
     expect(others).toEqual([usage, expect.objectContaining({ error_type: 'answer_too_long', retryable: false })])
   })
 
-  test('an answer cut off anywhere is an error and never a call', async () => {
+  test('reports an answer that is cut off anywhere as an error, never as a call', async () => {
     const { wholeAfter } = provider.wire.frames(calling)
     for (const how of ['ends', 'drops', 'resets'] as const)
       for (let after = 0; after < wholeAfter; after += how === 'resets' && !proof ? 7 : 1) {

@@ -44,7 +44,7 @@ const calling = (...names: string[]): Act => ({
 })
 const saying = (...says: string[]): Act => ({ said: { says } })
 
-describe.each(providers)('$title', (provider) => {
+describe.each(providers)('AI SDK: $title', (provider) => {
   async function submit(input = 'Write to Ann', given: { key?: string } = {}) {
     const model = provider.model({ url: server.url, key, ...given })
     world = await createWorld({
@@ -83,13 +83,13 @@ describe.each(providers)('$title', (provider) => {
       error_type: 'provider_error',
       wait: 1_000,
     },
-    // What the provider asks for, and the first delay beside it: the world of these tests spreads waits to their full length.
+    // The wait that the provider asks for, and our first delay: the world of these tests spreads waits to their full length.
     { title: 'a rate limit', act: refusing(429, { 'retry-after': '7' }), error_type: 'rate_limited', wait: 8_000 },
     { title: 'a failure of the server', act: refusing(500), error_type: 'provider_error', wait: 1_000 },
     { title: 'no answer at all', act: { hangsUp: true }, error_type: 'connection_lost', wait: 1_000 },
   ]
   test.each(passing)(
-    '$title is a turn that failed and another that tries again; nothing was acted upon',
+    '$title fails the turn and starts another; nothing was acted upon',
     async ({ act, error_type, wait }) => {
       server.will(act, calling('ann'), saying('Done.'))
       const run = await submit()
@@ -170,7 +170,7 @@ describe.each(providers)('$title', (provider) => {
     expect(sent).toEqual([])
   })
 
-  test('what was said before a steer is part of the dialogue; arguments that are no JSON are told and not run', async () => {
+  test('text before a steer is part of the dialogue; arguments that are no JSON are reported and not run', async () => {
     server.will(
       breaking('stalls'),
       { said: { calls: [{ name: 'mail_send', arguments: ['{"to": '] }] } },
@@ -195,7 +195,7 @@ describe.each(providers)('$title', (provider) => {
   })
 })
 
-describe.each(providers.filter(({ title }) => title.startsWith('anthropic')))('$title', (provider) => {
+describe.each(providers.filter(({ title }) => title.startsWith('anthropic')))('AI SDK: $title', (provider) => {
   test('a model that signs its reasoning sees it again with its calls, after a restart too; another model does not', async () => {
     const clerk = (model: ProviderModel) => ({ clerk: agent({ role: 'clerk', model, tools: [send], mayAsk: false }) })
     world = await createWorld({ store: 'sqlite', agents: clerk(provider.model({ url: server.url, key })) })

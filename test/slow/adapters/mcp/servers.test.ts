@@ -42,8 +42,8 @@ async function hasReported(world: World, session_id: string) {
 /** Its tools run without approval, so that what is tested is the rest. */
 const free = { approval: 'never' as const }
 
-describe('the reference servers', () => {
-  test('a call, a structured result, an error of the tool', async () => {
+describe('MCP: the reference servers', () => {
+  test('a call, a structured result and an error of the tool are recorded', async () => {
     const world = await mcpWorld({ everything: referenceServers.everything(free) }, [
       call('everything.get-sum', { a: 2, b: 40 }),
       call('everything.get-structured-content', { location: 'Chicago' }),
@@ -79,7 +79,7 @@ describe('the reference servers', () => {
     ])
   })
 
-  test('files of a real folder, written and read through the server', async () => {
+  test('files of a real folder are written and read through the server', async () => {
     const folder = scratch()
     const path = join(folder, 'note.txt')
     const world = await mcpWorld({ files: referenceServers.filesystem(folder, free) }, [
@@ -107,7 +107,7 @@ describe('the reference servers', () => {
     expect(auditRunes(runes)).toEqual([])
   })
 
-  test('a question of the server is an interaction, and its answer is what the server gets', async () => {
+  test('a question of the server is an interaction, and the server gets its answer', async () => {
     const world = await mcpWorld({ everything: referenceServers.everything(free) }, [
       call('everything.trigger-elicitation-request'),
     ])
@@ -191,7 +191,7 @@ describe('the reference servers', () => {
   })
 })
 
-describe('a server that is not to be trusted', () => {
+describe('MCP: an untrusted server', () => {
   function oddServer(more: object = {}) {
     const calls = join(scratch(), 'calls')
     writeFileSync(calls, '')
@@ -301,7 +301,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-describe('over HTTP', () => {
+describe('MCP: over HTTP', () => {
   async function served(port: number) {
     const { args = [] } = referenceServers.everything()
     const child = spawn(process.execPath, [...args, 'streamableHttp'], {
@@ -320,7 +320,7 @@ describe('over HTTP', () => {
     }
   }
 
-  test('a call, a server that dies in the middle of one, and one that is there again', async () => {
+  test('a call works, fails when the server dies in the middle of it, and works again after a restart of the server', async () => {
     const port = await freePort()
     let server = await served(port)
     const url = `http://127.0.0.1:${port}/mcp`

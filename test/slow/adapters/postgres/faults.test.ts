@@ -23,7 +23,7 @@ const freshSession = () => `ses_${sessions++}`
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i)
 const delta = () => plain('turn.assistant_delta')
 
-describe('two processes on one database', () => {
+describe('PostgreSQL: two processes on one database', () => {
   test('write to one session side by side without a gap, and each follows the other', async () => {
     const [left, right] = [await open(), await open()]
     const session_id = freshSession()
@@ -141,7 +141,7 @@ describe('two processes on one database', () => {
   })
 })
 
-describe('a connection that breaks', () => {
+describe('PostgreSQL: a connection that breaks', () => {
   test.each(['before', 'after'] as const)(
     'at a commit, %s the server hears of it: the append is recorded once',
     async (when) => {
@@ -224,7 +224,7 @@ describe('a connection that breaks', () => {
   })
 })
 
-describe('the database itself', () => {
+describe('PostgreSQL: the database', () => {
   test.each([
     `UPDATE statewright.rune SET payload = '{}'`,
     `UPDATE statewright.rune SET salt = NULL`,
@@ -242,7 +242,7 @@ describe('the database itself', () => {
     expect(await verify(runelog, session_id)).toBeUndefined()
   })
 
-  test('text that PostgreSQL cannot hold is refused, and those who wrote beside it are not', async () => {
+  test('refuses text that it cannot hold, and none of the concurrent writers', async () => {
     const runelog = await open(database, { lanes: 1 })
     const session_id = freshSession()
     accepted(await runelog.append({ session_id, runes: [created(session_id)] }))

@@ -8,7 +8,7 @@ import { databaseIn, workload } from '../../../support/workload-command.ts'
 
 const { fresh: freshFolder } = scratchFolder('crash')
 
-/** Whatever changes a disk, or tells somebody something. */
+/** System calls that change a disk or send something. */
 const calls = ['write', 'pwrite64', 'fsync', 'fdatasync', 'ftruncate', 'unlink', 'rename']
 
 interface Point {

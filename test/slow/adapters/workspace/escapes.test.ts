@@ -144,21 +144,21 @@ const attempts: [string, Json][] = [
   ['fs.write', { path: '.', content: 'broken in' }],
 ]
 
-describe('files outside the workspace', () => {
-  test.each(attempts)('%s %j', async (name, args) => {
+describe('workspace: files outside of it', () => {
+  test.each(attempts)('%s %j is a sandbox violation', async (name, args) => {
     const { result, text } = await played(name, args)
     expect(result?.status).toBe('sandbox_violation')
     expect(text).not.toContain(secret)
     outsideIsUntouched()
   })
 
-  test('a link that leads nowhere yet makes nothing where it leads', async () => {
+  test('a write through a dangling link creates nothing at its target', async () => {
     const { result } = await played('fs.write', { path: 'dangling.txt', content: 'broken in' })
     expect(result?.status).toBe('error')
     outsideIsUntouched()
   })
 
-  test('a folder that is swapped for a link again and again lets nothing out', async () => {
+  test('stay unread while a folder is swapped for a link again and again', async () => {
     const opened = openRoot(root)
     const flip = join(root, 'flip')
     let swaps = 0
@@ -193,14 +193,14 @@ describe('files outside the workspace', () => {
     expect(swaps).toBeGreaterThan(10)
   })
 
-  test('a search of the whole workspace does not follow links', async () => {
+  test('stay unread by a search of the whole workspace, which follows no links', async () => {
     const { result, text } = await played('fs.search', { text: 'secret' })
     expect(result?.status).toBe('success')
     expect(text).not.toContain(secret)
   })
 })
 
-describe('addresses outside the list', () => {
+describe('workspace: addresses outside the list', () => {
   const urls = () => [
     `http://inner.test:${port}/`,
     `http://mapped.test:${port}/`,
@@ -221,7 +221,7 @@ describe('addresses outside the list', () => {
     `http://bounce.test:${bouncePort()}/?to=http://[::1]:${port}/`,
   ]
   const bouncePort = () => (redirecting.address() as AddressInfo | null)?.port ?? 0
-  test.each(Array.from({ length: 17 }, (_, i) => i))('address %i', async (i) => {
+  test.each(Array.from({ length: 17 }, (_, i) => i))('address %i is refused', async (i) => {
     const url = urls()[i] ?? ''
     const { result, text } = await played('http.fetch', { url })
     expect(text).not.toContain(secret)
@@ -235,7 +235,7 @@ describe('addresses outside the list', () => {
   })
 })
 
-describe('commands', () => {
+describe('workspace: commands', () => {
   test('have no network', async () => {
     // A shell of the system: our own Node may lie in a folder that commands do not see.
     const { text } = await played('shell.exec', {
@@ -245,7 +245,7 @@ describe('commands', () => {
     expect(text).toMatch(/unreachable|refused/i)
   })
 
-  test('get nothing of our environment, and end with everything they started', async () => {
+  test('get nothing of our environment, and end with all processes that they started', async () => {
     process.env.STATEWRIGHT_CANARY = secret
     const { text, result } = await played('shell.exec', { command: 'env; sleep 1000 & echo started' })
     delete process.env.STATEWRIGHT_CANARY

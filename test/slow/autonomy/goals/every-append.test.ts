@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createCast, goal, type Outside } from '../../../../examples/07-goal/cast.ts'
+import { createCast, goal, type Outside } from '../../../../examples/02-goal/cast.ts'
 import { hostPorts } from '../../../../src/adapters/host/ports.ts'
 import { createTestClock } from '../../../../src/adapters/system/testing.ts'
 import { openStore } from '../../../../src/app/open-store.ts'
@@ -29,7 +29,7 @@ async function play(death?: Death) {
       store: { ...disk, runelog: connection.runelog },
       agents: createCast(outside),
       policy: { mode: 'full_access' },
-      plans: { registry: 'examples/07-goal/registry' },
+      plans: { registry: 'examples/02-goal/registry' },
       warn: (message, details) => warnings.push(`${message} ${JSON.stringify(details)}`),
       ports: { clock: hand.clock, timers: hand.timers, random: () => 1, store: { ...hostPorts, now: hand.clock.now } },
     })

@@ -26,7 +26,7 @@ afterEach(() => world?.end())
 
 const isAsking = ({ runes }: Pick<Append, 'runes'>) => runes.some(({ kind }) => kind === 'interaction.opened')
 
-/** What became of the plan and of its question, in the order of the log. */
+/** The moves of the plan and of its question, in the order of the log. */
 const endOf = (runes: readonly Rune[]) =>
   runes.flatMap(({ kind, machine, from, to }) =>
     machine === 'interaction' || (machine === 'coordination' && to === 'BLOCKED') || kind === 'plan.stopped'

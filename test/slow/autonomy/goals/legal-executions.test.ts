@@ -106,7 +106,7 @@ function planFor({ tasks }: Goal) {
   })
 }
 
-/** What the agent of a task says and calls. */
+/** The answers and calls of the agent of a task. */
 function scriptOf({ command, does }: Task, id: string, isFirst: boolean): readonly Scripted[] {
   if (does === 'fails' || (does === 'fails_once' && isFirst)) return [breakOff('no', { retryable: false })]
   const stray = does === 'strays' ? [call('shop.pay', { cents: 500 })] : []
@@ -211,7 +211,7 @@ const expected = [
   ],
 ].map((how) => `decided by ${how}`)
 
-test('F-41 random goals: what ran is a legal execution of the frozen graph, and every task saw its inputs', async () => {
+test('F-41 random goals: each is a legal execution of its frozen graph, and every task saw its inputs', async () => {
   const events = new Map<string, number>()
   let played = 0
   await fc.assert(
@@ -223,7 +223,7 @@ test('F-41 random goals: what ran is a legal execution of the frozen graph, and 
       const legality = checkLegality(frozen, runes, given.mode)
       expect(legality.problems).toEqual([])
       expect(auditRunes(runes as never)).toEqual([])
-      // What happened outside is what the record says, and nothing else.
+      // The effects outside equal the record.
       expect(effects.length).toBe(legality.events.get('call of the plan ran') ?? 0)
       for (const [what, many] of legality.events) events.set(what, (events.get(what) ?? 0) + many)
       played += 1

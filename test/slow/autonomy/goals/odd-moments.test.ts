@@ -141,7 +141,7 @@ describe('goals: idempotency key', () => {
     expect(await world.sw.goals.list()).toHaveLength(2)
   })
 
-  test('an approval that is sent again with its key takes effect once, whatever became of the goal', async () => {
+  test('an approval that is sent again with its key takes effect once, in every state of the goal', async () => {
     world = await createWorld({ agents: { worker: worker() }, plans })
     const { goalId } = await world.sw.goals.start({ goal: 'Plan', plan: planOf(note('ta')) })
     await world.sw.idle()
@@ -217,7 +217,7 @@ test('odd moments: a task that waited for a person goes on only when its agent h
   expect(await world.sw.goals.result(goalId)).toMatchObject({ state: 'goal_met' })
 })
 
-test('odd moments: however long answers may take, their deadline can be recorded', async () => {
+test('odd moments: the deadline of answers can be recorded for any duration', async () => {
   world = await createWorld({ agents: { worker: worker() }, plans })
   const view = await world.sw.plans.submit({ ...asking(whereTo), answerTimeoutMs: Number.MAX_SAFE_INTEGER })
   expect(view).toMatchObject({ state: 'AWAITING_ANSWERS', waits_for: { deadline: Number.MAX_SAFE_INTEGER } })

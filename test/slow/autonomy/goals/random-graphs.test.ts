@@ -129,7 +129,7 @@ async function play(given: Goal) {
   return { report, runes, warnings: world.warnings }
 }
 
-/** What the log shows to be wrong: judged from the runes alone, by other code than the scheduler's. */
+/** The mistakes in the log: judged from the runes alone, by other code than the scheduler's. */
 function problemsIn(runes: readonly Rune[], { max_parallel, tool_calls }: Goal): readonly string[] {
   const problems: string[] = []
   const planned = new Map<string, { depends_on: string[]; instead_of: string | null }>()
@@ -176,7 +176,7 @@ function throughCheckpoint(runes: readonly Rune[]) {
   return fromParts(runes[0]?.session_id ?? '', parts)?.state.goals
 }
 
-test('random graphs: whatever the graph and whatever goes wrong, a goal ends, in order and within its limits', async () => {
+test('random graphs: with random failures every goal ends, in order and within its limits', async () => {
   let met = 0
   let stopped = 0
   await fc.assert(
@@ -187,7 +187,7 @@ test('random graphs: whatever the graph and whatever goes wrong, a goal ends, in
       expect(['goal_met', 'stopped']).toContain(report.state)
       if (report.state === 'goal_met') met += 1
       else stopped += 1
-      // Nothing begins once they are used up; what was under way then, an answer for each place, still counts.
+      // Nothing begins once they are used up; answers under way then, one for each place, still count.
       if (given.tokens !== undefined) expect(report.used.tokens).toBeLessThan(given.tokens + 2 * given.max_parallel)
       expect(throughCheckpoint(runes)).toEqual(folded(runes).goals)
       const needed = given.tasks.filter(({ calls }) => calls).length

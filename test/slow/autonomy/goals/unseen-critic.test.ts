@@ -53,7 +53,7 @@ async function open() {
   return { sw, early, read, goOn, client, goal_id: goalId, session_id: sessionId, run_id: waits.run_id ?? '' }
 }
 
-scenario('GO-05', 'What a critic says is shown only to those who may see its critique', async () => {
+scenario('GO-05', 'The words of a critic are shown only to readers who may see its critique', async () => {
   // GIVEN readers of the session and of the run of its critic
   const { sw, early, read, goOn, client, goal_id, session_id, run_id } = await open()
   const streams = [

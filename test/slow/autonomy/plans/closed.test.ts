@@ -21,7 +21,7 @@ const scratch = scratchFolder('closed-plans')
 
 const coordination_id = 'coord_closed'
 
-/** What became of the session, the plan and its questions, in the order of the log. */
+/** The moves of the session, the plan and its questions, in the order of the log. */
 const endOf = (runes: readonly Rune[]) =>
   runes.flatMap(({ machine, from, to }) =>
     machine === 'interaction' || machine === 'session' || (machine === 'coordination' && to === 'BLOCKED')

@@ -14,7 +14,7 @@ import { allAtOnce, asking, bystander, forbidden, packFor, whereTo } from '../..
 interface Story {
   readonly name: string
   readonly submission: PlanSubmission
-  /** What is answered, round after round; null lets the time pass. */
+  /** The answers, round after round; null lets the time pass. */
   readonly answers: readonly (Readonly<Record<string, string>> | null)[]
   readonly ends: PlanView['state']
 }
@@ -102,7 +102,7 @@ async function tell(story: Story, diesAt: number | null, when: 'before' | 'after
   return { disk, warnings, deaths, appends, rounds, runes: await disk.runelog.read(session_id) }
 }
 
-describe.each(stories)('a plan that $name', (story) => {
+describe.each(stories)('plans: a plan that $name', (story) => {
   test('is the same plan wherever it is killed', async () => {
     const whole = await tell(story, null, 'after')
     expect(whole.deaths).toBe(0)
@@ -113,7 +113,7 @@ describe.each(stories)('a plan that $name', (story) => {
       for (const when of ['before', 'after'] as const) {
         const told = await tell(story, n, when)
         const label = `killed ${when} append ${n}`
-        // The last append ends the story: who dies after it leaves nothing to do, and the next life sees that.
+        // The last append ends the story: a process that dies after it leaves nothing to do, and the next life sees that.
         expect(told.deaths, label).toBe(1)
         expect(
           told.runes.map(({ kind, to }) => `${kind} ${to ?? ''}`),

@@ -80,7 +80,7 @@ describe('plans: in the log', () => {
     // Every duration is the time between two moves, so together they are the time since it was submitted.
     const last = moves.at(-1)?.at ?? 0
     expect(moves.reduce((sum, { duration_ms }) => sum + duration_ms, 0)).toBe(last - submitted_at)
-    // What is exported tells of them, and verifies.
+    // The export contains them, and verifies.
     const folder = mkdtempSync(join(tmpdir(), 'statewright-journal-'))
     await world.sw.plans.export(coordination_id, folder)
     const { entries } = JSON.parse(readFileSync(join(folder, 'journal.json'), 'utf8'))
@@ -163,7 +163,7 @@ describe('plans: in the log', () => {
     },
   )
 
-  test('a deadline holds across a restart, however late that comes', async () => {
+  test('a deadline holds across a restart, even a late one', async () => {
     world = await planWorld({ store: 'sqlite' })
     const { coordination_id } = await world.sw.plans.submit({ ...asking(whereTo), answerTimeoutMs: 60_000 })
     await world.sw.close()
@@ -241,7 +241,7 @@ describe('plans: in the log', () => {
   })
 })
 
-test('durable: what is frozen is signed with the configured key, and written to a folder that holds nothing else', async () => {
+test('durable: a frozen plan is signed with the configured key, and written to a folder that holds nothing else', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'statewright-export-'))
   const key = join(folder, 'key.pem')
   writeFileSync(key, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))
@@ -284,7 +284,7 @@ describe('plans: submissions and answers', () => {
     const intent = { ...unsealed, audit: { ...(unsealed.audit as object), checksum: '' } }
     const mine = { intent, facts, coordinationId: 'coord_mine' }
     const first = await world.sw.plans.submit(mine)
-    // What is sealed as it is taken in is sealed without its secrets.
+    // The seal of an intent is computed without its secrets.
     expect(first).toMatchObject({ state: 'DONE', input: { intent: { title: 'Say [secret:word]' } } })
     writeFileSync(join(registry, 'broken.yaml'), 'kind: nonsense\n')
     await world.restart({ plans: { registry, policy: policyWith({ question_budget: 1 }) } })
@@ -355,7 +355,7 @@ describe('plans: submissions and answers', () => {
     expect(runes.find(({ kind }) => kind === 'session.activated')?.payload).toEqual({ root_agent_id: spawned })
   })
 
-  test('a secret reaches neither the log nor what is frozen', async () => {
+  test('a secret reaches neither the log nor the frozen plan', async () => {
     world = await planWorld({ secrets: { key: 'hunter22' } })
     const input = inputOf({ intent: intentOf((i) => ({ ...i, title: 'Use hunter22 to get in' })) })
     const view = await world.sw.plans.submit(input)

@@ -11,7 +11,7 @@ const proof = process.env.STATEWRIGHT_PROOF === '1'
 const scratch = mkdtempSync(join(tmpdir(), 'statewright-plans-'))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
-/** What becomes of each, and what it says about that. */
+/** The outcome of each, and its reason. */
 const outcomes = {
   'read-only': { exit: 0, says: /DONE .*\n.*\n2 actions in 1 phase, risk low, 0 review gates/ },
   'ask-first': { exit: 0, says: /cmd_migrate_orders +require_review +rule_data_is_reviewed/ },
@@ -26,8 +26,8 @@ test('examples: there is an example of each kind', () => {
   expect(planExamples.toSorted()).toEqual(Object.keys(outcomes).sort())
 })
 
-describe.each(Object.entries(outcomes))('the example %s', (name, { exit, says }) => {
-  test('gives the bytes that are committed', async () => {
+describe.each(Object.entries(outcomes))('plan examples: %s', (name, { exit, says }) => {
+  test('gives the committed bytes', async () => {
     const folder = join(scratch, name)
     const made = await runCli(planArguments(name, folder))
     expect(made.exit).toBe(exit)
@@ -40,7 +40,7 @@ describe.each(Object.entries(outcomes))('the example %s', (name, { exit, says })
     expect(verified).toMatchObject({ exit: 0, err: '' })
   })
 
-  test('is found out whichever file was tampered with', async () => {
+  test('does not verify if any file was tampered with', async () => {
     const folder = join(scratch, `${name}-tampered`)
     cpSync(frozenFolder(name), folder, { recursive: true })
     const dice = createDice(seedOf(7))
@@ -62,7 +62,7 @@ describe.each(Object.entries(outcomes))('the example %s', (name, { exit, says })
     console.log(`${name}: ${tampered} bytes of ${bytesIn(folder).size} files changed, each one found`)
   })
 
-  test('is found out when a file is missing, added or replaced by a folder', async () => {
+  test('does not verify if a file is missing, added or replaced by a folder', async () => {
     const folder = join(scratch, `${name}-rearranged`)
     const begin = () => {
       rmSync(folder, { recursive: true, force: true })

@@ -33,7 +33,7 @@ test('CO-21 deadline: one that passed while no process ran is applied before a l
   await expect(world.sw.plans.answer(grave.coordination_id, { answerPack: grave.answer_pack })).rejects.toThrow(
     /It is BLOCKED now\./,
   )
-  // What the deadline of the second one set going is worked on beside the reply.
+  // The deadline of the second one is handled at the same time as the reply.
   await world.sw.idle()
   for (const { coordination_id } of [mild, other])
     expect(await world.sw.plans.files(coordination_id)).toEqual(allAtOnce(asking(whereTo), [{ timed_out: true }]))

@@ -43,7 +43,7 @@ describe('plans: operations', () => {
     const params = { coordination_id }
     expect(submitted).toMatchObject({ state: 'AWAITING_ANSWERS', intent: { id: 'intent_rename_field' } })
 
-    // While it waits: what it asks, the draft, the verdicts so far.
+    // While it waits: its questions, the draft, the verdicts so far.
     const questions = await client.call(getPlanQuestions, { params })
     expect(questions).toMatchObject({ waits_for: { deadline: expect.any(Number) }, rounds: [{ answer_pack: null }] })
     const draft = await client.call(getPlanGraph, { params, query: { version: 'draft' } })
@@ -108,7 +108,7 @@ describe('plans: operations', () => {
   })
 })
 
-test('operations: whatever is submitted is refused with a fault or ends in a state that says why', async () => {
+test('operations: every random submission is refused with a fault or ends in a state that says why', async () => {
   const { client, world } = await backendWorld()
   const base = intent()
   const mangled = fc
@@ -140,7 +140,7 @@ test('operations: whatever is submitted is refused with a fault or ends in a sta
   expect(world.warnings.every(({ message }) => message.startsWith('a plan was aborted'))).toBe(true)
 })
 
-test('a plan over HTTP: submitted once per key, answered, proved; a red line is a notice', async () => {
+test('operations: a plan over HTTP is submitted once per key, answered and proved; a red line is a notice', async () => {
   const { world, backend } = await backendWorld()
   const server = await startServer(backend)
   open.push(server.close)

@@ -74,7 +74,7 @@ describe('plans: a rerun of the record', () => {
   })
 })
 
-test('plans record: whatever is redacted of a plan, it can be looked at and nothing of it comes back', async () => {
+test('plans record: after any redaction a plan can be read, without the redacted content', async () => {
   world = await planWorld()
   const first = await world.sw.plans.submit(asking(whereTo))
   const second = await world.sw.plans.submit(forbidden)
@@ -115,7 +115,7 @@ test('plans record: two processes work on the same plan and write one history', 
   await Promise.all([one.close(), two.close()])
 })
 
-test('the list follows from the log: dropped and folded again, it is the same', async () => {
+test('plans record: the list is the same after it is dropped and folded again', async () => {
   world = await planWorld()
   await world.sw.plans.submit(inputOf())
   await world.sw.plans.submit(asking(whereTo))

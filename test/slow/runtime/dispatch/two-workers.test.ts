@@ -80,7 +80,7 @@ test('two workers: 200 payments on two workers, one of them stopped between the 
     await delay(50)
   }
   const took = Date.now() - begun
-  // What it said when it woke, under the epoch that it had, was refused.
+  // Its append after it woke, with its old epoch, was refused.
   await stopped.until((s): s is Extract<Said, { said: 'refused' }> => s.said === 'refused' && s.code === 'stale_fence')
   stopped.signal('SIGTERM')
   other.signal('SIGTERM')
@@ -89,7 +89,7 @@ test('two workers: 200 payments on two workers, one of them stopped between the 
   const logs = await logsOf(sw)
   const effects = readWitness(witness)
   const about = logs.get(at.session_id) ?? []
-  // The fault fired: the lease was over, the run was put back, and what it had begun was settled as not done.
+  // The fault fired: the lease was over, the run was requeued, and its begun call was settled as not done.
   expect(continuedAt - stoppedAt).toBeGreaterThan(lease_ms)
   expect(about.filter((r) => r.trigger === 'restart.requeued').map((r) => r.actor)).toContain('recovery')
   expect(about.find((r) => r.execution_id === at.execution_id && r.to === 'failed')).toBeDefined()

@@ -12,7 +12,7 @@ import { createWorkplace } from '../../../support/workplace.ts'
 const taken = (runes: readonly Rune[], run_id: string) =>
   runes.filter((r): r is Rune<'run.moved'> => r.kind === 'run.moved' && r.run_id === run_id && r.to === 'running')
 
-test('a worker is killed: its runs go on with another one within 10 s', async () => {
+test('worker lost: runs of a killed worker go on with another one within 10 s', async () => {
   // The usual lease, since it is the usual time that counts.
   const { sw, start, gate, openGate } = await createWorkplace({ leaseMs: 5_000 })
   const runs = 8
@@ -189,7 +189,7 @@ const late = {
     `locked_by = (SELECT pool FROM statewright.worker), locked_at = now() - interval '1 minute', attempts = 1`,
 }
 for (const [what, change] of Object.entries(late)) {
-  test(`F-105 lost wakes: a run whose job ${what} is brought now`, async () => {
+  test(`F-105 lost wakes: a run whose job ${what} is taken now`, async () => {
     const { url, sw, join } = await createWorkplace({ leaseMs: 5_000 })
     // GIVEN a worker without the agent, which is alive and brings the run to no one
     await join(1, { agents: { other: agent({ role: 'other', model: scriptedModel([]) }) }, warn: () => {} })
@@ -221,7 +221,7 @@ test('worker lost: a deadline whose wake was lost altogether, as with a queue th
   expect(await handle.result()).toMatchObject({ status: 'succeeded', result: 'CANCELLED' })
 })
 
-test('worker lost: only the first process that comes looks after what waits for people', async () => {
+test('worker lost: only the first process looks after waiting interactions', async () => {
   const { agents, sw, join } = await createWorkplace({ leaseMs: 30_000 })
   const first = await join(4)
   const { sessionId, runId } = await sw.runs.start({ agent: 'signer', input: 'go' })
@@ -243,7 +243,7 @@ test('worker lost: only the first process that comes looks after what waits for 
   expect((await (await sw.runs.get(runId)).result()).errorCode).toBe('SESSION_RESUME_FAILED')
 })
 
-test('worker lost: a worker that lacks an agent leaves its runs to those who have it', async () => {
+test('worker lost: a worker that lacks an agent leaves its runs to workers that have it', async () => {
   const { agents, sw, join } = await createWorkplace({ leaseMs: 1_000 })
   const { signer: _, ...others } = agents
   const warnings: string[] = []

@@ -75,7 +75,7 @@ async function launch(project: Project, args: readonly string[]) {
   return { exit: code as number, err }
 }
 
-/** What is said on standard error, and what is not. */
+/** The expected and the forbidden text on standard error. */
 function expectAttribution(err: string, tool: string, run_id: string) {
   expect(err).toContain('a tool crashed where no code could catch it; the process ends')
   expect(err).toContain(tool)

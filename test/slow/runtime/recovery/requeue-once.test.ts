@@ -6,7 +6,7 @@ import { createWorkplace } from '../../../support/workplace.ts'
 
 const lease_ms = 1_000
 
-test('put back once: a run of a dead worker that one has put back and holds is not taken from it by another who saw it lost', async () => {
+test('requeue once: a run that a worker requeued and holds is not taken by another that saw it abandoned', async () => {
   const { url, sw, start, join, gate, openGate } = await createWorkplace({ leaseMs: lease_ms })
   const work = { agent: 'reader', input: { pages: 1, ms: 50, gate } }
   const takings = async (session_id: string) =>

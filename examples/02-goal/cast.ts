@@ -2,11 +2,11 @@ import { agent, type Json, tool } from 'statewright'
 import { call, say, scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
 
-/** The world outside: what happened there stays, whatever becomes of the process that did it. */
+/** The world outside: an effect there stays, also when the process that caused it is killed. */
 export interface Outside {
   /** Does it and notes its key. */
   act(what: string, key: string, result: Json): Promise<Json> | Json
-  /** What came of the action with this key, if it happened. */
+  /** The result of the action with this key, if it happened. */
   find(key: string): Json | undefined
 }
 
@@ -115,7 +115,7 @@ function critique(asked: string): Json {
 type Answers = readonly ReturnType<typeof say>[]
 type Script = Readonly<Record<string, Answers | ((asked: string) => Answers)>>
 
-/** Plays the script of whichever task it is given. What was tried and did not happen, it does again. */
+/** Plays the script of whichever task it is given. It repeats an action that was tried and did not happen. */
 function byTask(script: Script) {
   return scriptedModel((request, answered) => {
     const asked = askedIn(request)
