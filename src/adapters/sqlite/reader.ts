@@ -117,7 +117,7 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
     lastRune,
     row,
     rows,
-    tags: ({ name }: ReadModel) => every<[string]>(statements.tags, name).map(([tag]) => tag),
+    tags: ({ name }: ReadModel) => every<[string]>(statements.tags, name, name).map(([tag]) => tag),
     count,
     read,
     records,

@@ -52,8 +52,8 @@ const reading = {
   row: 'SELECT tag, sort, value FROM model_row WHERE model = ? AND key = ?',
   // Goes from tag to tag in the index; a DISTINCT would go through every row.
   tags: `WITH RECURSIVE found (tag) AS (
-    SELECT (SELECT tag FROM model_row WHERE model = ?1 AND tag IS NOT NULL ORDER BY tag LIMIT 1)
-    UNION ALL SELECT (SELECT tag FROM model_row WHERE model = ?1 AND tag > found.tag ORDER BY tag LIMIT 1)
+    SELECT (SELECT tag FROM model_row WHERE model = ? AND tag IS NOT NULL ORDER BY tag LIMIT 1)
+    UNION ALL SELECT (SELECT tag FROM model_row WHERE model = ? AND tag > found.tag ORDER BY tag LIMIT 1)
     FROM found WHERE found.tag IS NOT NULL)
     SELECT tag FROM found WHERE tag IS NOT NULL`,
   count:
