@@ -205,7 +205,7 @@ const runelog = {
       after: closedObject({ sort: z.number().nullable(), key: prose }).optional(),
       limit: from.optional(),
       backward: z.boolean().optional(),
-      by_key: z.boolean().optional(),
+      byKey: z.boolean().optional(),
     }).optional(),
   },
   tags: { model },

@@ -244,8 +244,8 @@ export function rowOrder(a: Pick<Row, 'sort' | 'key'>, b: Pick<Row, 'sort' | 'ke
 
 /** The rows that a query asks for, in its order. */
 export function selectRows<V extends Json>(rows: Iterable<Row<V>>, query: ModelQuery = {}): readonly Row<V>[] {
-  const { tag, prefix = '', after, limit, backward = false, by_key = false } = query
-  const forward = by_key ? (a: Row, b: Row) => (a.key < b.key ? -1 : 1) : rowOrder
+  const { tag, prefix = '', after, limit, backward = false, byKey = false } = query
+  const forward = byKey ? (a: Row, b: Row) => (a.key < b.key ? -1 : 1) : rowOrder
   const order = backward ? (a: Row, b: Row) => forward(b, a) : forward
   const chosen = [...rows].filter(
     (row) =>

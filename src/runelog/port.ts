@@ -198,7 +198,7 @@ export interface ModelQuery {
   /** The last row first. */
   readonly backward?: boolean
   /** Orders by key alone, so that the index finds the rows of a prefix up to the limit. */
-  readonly by_key?: boolean
+  readonly byKey?: boolean
 }
 
 /** Which sessions are looked for, and how many. */

@@ -57,13 +57,13 @@ export type ModelEvent =
   | { readonly type: 'tool_call'; readonly name: string; readonly arguments: string | Json }
   /** The state that the provider wants back with an answer that calls tools. Only a model with the same id gets it. */
   | { readonly type: 'provider_state'; readonly state: Json }
-  | { readonly type: 'usage'; readonly input_tokens: number; readonly output_tokens: number }
+  | { readonly type: 'usage'; readonly inputTokens: number; readonly outputTokens: number }
   | {
       readonly type: 'error'
-      readonly error_type: string
+      readonly errorType: string
       readonly message: string
       readonly retryable: boolean
-      readonly retry_after_ms?: number
+      readonly retryAfterMs?: number
     }
   | { readonly type: 'done'; readonly finish: 'stop' | 'tool_calls' | 'length' | 'content_filter' }
 

@@ -66,7 +66,7 @@ export function streamProblems(runes: readonly Rune[]): readonly Problem[] {
   const state = newSessionState(runes[0]?.session_id ?? '')
   for (const rune of runes) foldSession(state, rune)
   return [...state.runs.values()].flatMap(({ run_id, status }) =>
-    checkFcmp(fcmpStream(runes, run_id), { run_id, status: status as RunStatus }),
+    checkFcmp(fcmpStream(runes, run_id), { runId: run_id, status: status as RunStatus }),
   )
 }
 

@@ -118,10 +118,10 @@ export interface ToolContext {
 /**
  * A tool throws this when it knows that its action did not happen: the call has failed, and may be made again. Any
  * other error of an irreversible tool leaves its outcome unknown, and an error with `outcomeUnknown: true` does so for
- * every tool that may not be repeated. The runtime reads the mark `did_not_happen: true` and not the class.
+ * every tool that may not be repeated. The runtime reads the mark `didNotHappen: true` and not the class.
  */
 export class DidNotHappen extends Error {
   override readonly name = 'DidNotHappen'
-  // biome-ignore lint/style/useNamingConvention: the mark is read by its name, also on errors of other classes
-  readonly did_not_happen = true
+  /** The mark that the runtime reads, also on errors of other classes. */
+  readonly didNotHappen = true
 }
