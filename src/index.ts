@@ -11,7 +11,7 @@ export type {
 } from './adapters/mcp/server-config.ts'
 export { type WorkspaceOptions, workspaceTools } from './adapters/workspace/workspace-tools.ts'
 export type { PlanOptions } from './app/open-plans.ts'
-export type { Store } from './app/open-store.ts'
+export type { OpenStore } from './app/open-store.ts'
 export {
   createStatewright,
   defineConfig,

@@ -25,8 +25,15 @@ import { defaultSettings } from './defaults.ts'
 import { keyFault, keyFileOf, keyOf, signerOf } from './store-key.ts'
 import { cleaning, type Warn, warnOnStderr } from './warnings.ts'
 
+declare const opened: unique symbol
+
+/** A store that is open. Hand it to `createStatewright`; close it with its own `close`, if it has one. */
+export interface OpenStore {
+  readonly [opened]?: never
+}
+
 /** A store that a process works on. */
-export interface Store {
+export interface Store extends OpenStore {
   /** The logs of the sessions. */
   readonly runelog: Runelog
   /** Content that is kept outside the logs, by its hash. */

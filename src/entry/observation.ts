@@ -1,6 +1,18 @@
 /**
- * Observation as functions: what `sw.sessions`, `sw.runs` and `sw.executions` show, from runes that you have read. Each
- * one is pure: the same runes give the same answer.
+ * Observation as functions, for runes that you have read. Each one is pure: the same runes give the same answer. Methods
+ * and functions share these names, where a function works on the runes and a method finds them by an id:
+ *
+ * - `snapshot`: `sw.executions.snapshot`
+ * - `consequenceView`: `sw.executions.consequence`
+ * - `transitionRecords`: `sw.executions.transitions`
+ * - `executionTrace`: `sw.runs.trace`
+ * - `fcmpStream`: `sw.runs.fcmp`
+ * - `executionTimeline`: `sw.sessions.timeline`
+ * - `graphState`: `sw.sessions.graphState`
+ * - `memoryFacts`: `sw.sessions.memory`
+ * - `topology`: `sw.machines.topology`
+ *
+ * `contractHistories` and `dialogueOf` have no method: they give the parts that the others are made of.
  */
 import './node-version.ts'
 
@@ -10,6 +22,7 @@ export {
   type ContractHistory,
   consequenceView,
   contractHistories,
+  memoryFacts,
   snapshot,
   transitionRecords,
 } from '../observation/contract.ts'

@@ -88,7 +88,10 @@ export function coordinate(input: PlanInput, answers: readonly PlanRound[], port
   return core.coordinate(readInput('coordinate', input, ports), rounds as readonly AnswerRound[], ports)
 }
 
-/** The answer pack that says this. What is asked and not named is left to its default; what is not asked stays in, to be refused. */
+/**
+ * Builds an answer pack. Questions without a choice get their default. A choice for an unknown question is kept, so that
+ * the Coordinator refuses it.
+ */
 export function answersFrom(pack: QuestionPack, choices: choosing.Choices, sha256: Sha256): AnswerPack {
   checkHash('answersFrom', { sha256 })
   const asked = readArgument({ of: 'answersFrom', name: 'pack' }, pack, questionPack)
@@ -96,7 +99,7 @@ export function answersFrom(pack: QuestionPack, choices: choosing.Choices, sha25
   return choosing.answersFrom(asked, chosen as choosing.Choices, sha256)
 }
 
-/** What a new coordination names to say that it takes the place of this one. Null while this one has not ended. */
+/** Returns the value for `recovers` of a plan that replaces this one. `null` until it has ended. */
 export function recoveryOf(
   coordination: Pick<core.Coordination, 'run_id' | 'state' | 'tape'>,
   ports: Hash,
@@ -147,7 +150,10 @@ export function seal(text: string, signer: freezing.Signer): freezing.Envelope {
   return freezing.seal(text, signer)
 }
 
-/** Checks the files of a plan with nothing but the files, and with a key who signed them. Nothing is wrong if nothing comes back. */
+/**
+ * Checks the files of a plan with nothing but the files, and with a key also who signed them. Returns the problems; an
+ * empty list means that the plan is sound.
+ */
 export function verifyPlan(
   files: freezing.FrozenFiles,
   ports: Hash,

@@ -1,7 +1,7 @@
 /** A PostgreSQL store that you open yourself. It needs the packages `pg` and `graphile-worker`. */
 import './node-version.ts'
 import { z } from 'zod'
-import { closeStore, openStore, type Store } from '../app/open-store.ts'
+import { closeStore, type OpenStore, openStore } from '../app/open-store.ts'
 import { faults } from '../faults/catalogue.ts'
 import { closedObject, fieldProblems, problemSentence } from '../runtime/shape-problems.ts'
 import { parseStoreUrl } from '../surface/store-url.ts'
@@ -23,7 +23,7 @@ const postgresOptions = closedObject({
 })
 
 /** A store on PostgreSQL, for `createStatewright({ store })`. */
-export interface PostgresStore extends Store {
+export interface PostgresStore extends OpenStore {
   /** Closes every connection. Close each Statewright that uses the store first. */
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 /**
- * What is at fault. `refusal`: the state of the record does not allow the request. `usage`: the request itself is
- * wrong. `store`: the store is broken, closed or out of reach, so nothing can be decided.
+ * What is at fault. `refusal`: the request is well formed and cannot be done now, or not in this state. `usage`: the
+ * request itself is wrong. `store`: the store is broken, closed or out of reach, so nothing can be decided.
  */
 export type FaultKind = 'refusal' | 'store' | 'usage'
 
@@ -30,7 +30,7 @@ function rows(kind: FaultKind, http: FaultRow['http'], retry: FaultRow['retry'])
   })
 }
 
-/** A refusal by the state of the record. */
+/** A refusal in this state. */
 export const conflict = rows('refusal', 409, 'never')
 /** A refusal that can succeed later. */
 export const notNow = rows('refusal', 409, 'later')

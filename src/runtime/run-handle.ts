@@ -52,7 +52,7 @@ export interface RunHandle {
    */
   events(options?: EventOptions): AsyncIterable<RunEvent>
   /**
-   * Resolves when the run is over, whatever became of it. Refused with `session_suspended` if the run is queued and its
+   * Resolves when the run is over, with any outcome. Refused with `session_suspended` if the run is queued and its
    * session is suspended: bring the session back, then ask again. Refused with `stopped_waiting` if this process closes
    * before that, and with `store_poisoned` if the store fails.
    */

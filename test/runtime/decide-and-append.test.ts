@@ -4,6 +4,7 @@ import { createStatewright } from '../../src/app/statewright.ts'
 import { faults } from '../../src/faults/catalogue.ts'
 import { agent } from '../../src/runtime/define-agent.ts'
 import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { storeWith } from '../support/store-with.ts'
 
 /** A session whose pause loses its first `races` races against another writer. */
 async function pausing(races: number) {
@@ -18,7 +19,7 @@ async function pausing(races: number) {
     },
   }
   const agents = { main: agent({ role: 'main', model: scriptedModel([say('Done.')]) }) }
-  const sw = await createStatewright({ store: { ...store, runelog }, agents })
+  const sw = await createStatewright({ store: storeWith(store, { runelog }), agents })
   onTestFinished(() => sw.close())
   const run = await sw.runs.start({ agent: 'main', input: 'Go.' })
   await run.result()

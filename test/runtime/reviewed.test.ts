@@ -1,5 +1,4 @@
 import fc from 'fast-check'
-
 /** Interleavings that once went wrong. Each failed before its fix. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -9,6 +8,7 @@ import { agent } from '../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { auditRunes } from '../support/audit-runes.ts'
+import { storeWith } from '../support/store-with.ts'
 import { createWorld } from '../support/world.ts'
 
 const secret = 'hunter22hunter33'
@@ -227,7 +227,7 @@ test('fold cache: an entry that cannot be written harms no session', async () =>
     },
   }
   const world = await createWorld({
-    store: { ...store, foldCache: failing },
+    store: storeWith(store, { foldCache: failing }),
     agents: { a: agent({ role: 'a', model, tools: [echo], maxRounds: steps + 1 }) },
   })
   const run = await world.sw.runs.start({ agent: 'a', input: 'go' })
