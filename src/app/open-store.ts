@@ -13,7 +13,7 @@ import { coordinations } from '../autonomy/plans/recorded.ts'
 import { faults } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
 import { openMemoryRunelog } from '../runelog/memory.ts'
-import type { Ports, Runelog, RunelogOptions } from '../runelog/port.ts'
+import type { Runelog, RunelogOptions, StorePorts } from '../runelog/port.ts'
 import { createRedactor, type Redactor } from '../runelog/redactor.ts'
 import { budgets, delegated, openInteractions, waitingRuns } from '../runtime/models/open-work.ts'
 import { listings, outputs, search, summaries } from '../runtime/models/summaries.ts'
@@ -54,7 +54,7 @@ export interface Store extends OpenStore {
 
 interface StoreOptions {
   /** Hashing, time and randomness; a test moves them by hand. */
-  readonly ports?: Ports
+  readonly ports?: StorePorts
   /** Values that never reach the disk, by name. */
   readonly secrets?: Readonly<Record<string, string>>
   /** How long the process holds a run of a shared store without renewing. */

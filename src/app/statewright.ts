@@ -20,7 +20,7 @@ import type { Scope } from '../surface/operation.ts'
 import type { AgentCard } from '../wire/run.ts'
 import { backendOf } from './backend.ts'
 import { checkConfig } from './config.ts'
-import { connect, type HandPorts } from './connect.ts'
+import { connect, type PortOptions } from './connect.ts'
 import { withDefaults } from './defaults.ts'
 import { createGroups, type Statewright } from './library.ts'
 import { checkingArguments } from './library-arguments.ts'
@@ -61,7 +61,7 @@ export interface StatewrightOptions {
   /** How `statewright serve` serves it. */
   readonly server?: ServerConfig
   /** Clock, timers, ids and randomness, for tests that move time by hand. */
-  readonly ports?: HandPorts
+  readonly ports?: PortOptions
 }
 
 /** Where the server listens, what it is called, and who may ask it for what. */

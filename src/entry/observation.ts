@@ -16,8 +16,15 @@
  */
 import './node-version.ts'
 
+export type {
+  Forbidden as ForbiddenMove,
+  Machine,
+  State as MachineState,
+  Tone,
+  Transition as MachineMove,
+} from '../kernel/machine.ts'
 export { type Topology, topology } from '../kernel/topology.ts'
-export { machines } from '../machines/all.ts'
+export { type MachineName, machines } from '../machines/all.ts'
 export {
   type ContractHistory,
   consequenceView,
@@ -29,3 +36,4 @@ export {
 export { dialogueOf } from '../observation/dialogue.ts'
 export { fcmpStream } from '../observation/fcmp.ts'
 export { executionTimeline, executionTrace, graphState } from '../observation/graph-state.ts'
+export type { Draft as RuneDraft } from '../runes/rune.ts'

@@ -39,10 +39,13 @@ type Ended = Parameters<typeof freezing.freeze>[0]
 
 /** Everything that a plan is made of. Its parts may be read from files, or be of the types that are exported here. */
 export interface PlanInput extends Pick<CoordinationInput, 'registry' | 'recovers'> {
+  /** The execution intent. */
   readonly intent: Json | ExecutionIntent
+  /** The execution policy. */
   readonly policy: Json
   /** Null: there is none, which ends in BLOCKED. */
   readonly memory: Json | MemoryPack
+  /** The facts about the project. Null: there are none, which ends in BLOCKED. */
   readonly facts: Json | FactPack
 }
 
@@ -177,15 +180,31 @@ function checkSigner(of: string, signer: unknown): void {
 }
 
 export type { PlanOptions, PlansOfStore } from '../app/open-plans.ts'
-export type { PlanAnswer, PlanQuery, PlanRow, PlanSubmission, PlanView } from '../autonomy/plans/plans.ts'
+export type {
+  PlanAnswer,
+  PlanDocuments,
+  PlanFile,
+  PlanMove,
+  PlanQuery,
+  PlanQuestions,
+  PlanRow,
+  PlanSubmission,
+  PlanView,
+} from '../autonomy/plans/plans.ts'
 export type { Coordination } from '../coordinator/coordinate.ts'
 export type { Envelope, FrozenFiles, Journal, SignatureCheck, Signer } from '../coordinator/outputs/freeze.ts'
 export type { PlanProblem } from '../coordinator/outputs/lineage.ts'
 export { payloadCompanions, payloadNames } from '../coordinator/payload-keys.ts'
-export type { AnswerRound, Artifacts, CoordinationInput, Ports } from '../coordinator/progress.ts'
-export type { Choices } from '../coordinator/questions/answers.ts'
+export type {
+  AnswerRound,
+  Artifacts,
+  CoordinationInput,
+  Ports,
+  Refused as RefusedAnswers,
+} from '../coordinator/progress.ts'
+export type { Choice, Choices } from '../coordinator/questions/answers.ts'
 export type { Admission, RegistrySource } from '../coordinator/registry.ts'
-export type { RuleEngine } from '../coordinator/rules/engine.ts'
+export type { RuleAnswer, RuleCheck, RuleEngine, RuleRequest, RuleSets } from '../coordinator/rules/engine.ts'
 export { type RuleContext, ruleAttributes, ruleVocabulary } from '../coordinator/rules/engine.ts'
 export { type CoordinatorSchemaName, coordinatorJsonSchemas, coordinatorSchemas } from '../coordinator/schemas/all.ts'
 export type { ContextBundle, ExecutionPolicy, FactPack, MemoryPack } from '../coordinator/schemas/context.ts'
@@ -221,4 +240,6 @@ export type {
   TapeEntry,
 } from '../coordinator/schemas/record.ts'
 export type { RegistryEntry, RegistryFile, RegistrySnapshot } from '../coordinator/schemas/registry.ts'
-export type { RedLine } from '../coordinator/schemas/scalars.ts'
+export type { Problem as InputProblem, RedLine, Verdict } from '../coordinator/schemas/scalars.ts'
+export type { Sha256 } from '../kernel/digest.ts'
+export type { CoordinationState } from '../machines/coordination.ts'

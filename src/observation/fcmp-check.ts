@@ -7,7 +7,9 @@ type Change = FcmpEvent<'conversation.state.changed'>
 
 /** What the caller knows about the run. */
 export interface Expected {
+  /** The run that every event must belong to. Default: the run of the first event. */
   readonly runId?: string
+  /** The status that the stream must leave the run in. Default: any. */
   readonly status?: RunStatus
 }
 

@@ -78,7 +78,9 @@ function entered(
 
 /** A session in the list of sessions. */
 export type SessionRow = {
+  /** The state that the session is in. */
   readonly state: SessionState
+  /** When it began, in milliseconds since 1970. */
   readonly created_at: number
   /** When something in the session last changed its state, to the second. Deltas and progress do not count. */
   readonly updated_at: number

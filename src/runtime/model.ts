@@ -41,8 +41,11 @@ export interface ModelRequest {
 
 /** A tool as the model sees it. */
 export interface ToolDescription {
+  /** The name to call it by. */
   readonly name: string
+  /** What it does and when to use it. */
   readonly description: string
+  /** The JSON Schema of its arguments. */
   readonly input_schema: Json
 }
 

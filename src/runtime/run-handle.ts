@@ -12,7 +12,9 @@ import { ifOver, once } from './session-cache.ts'
 
 /** An event of a run: a rune, in order and exactly once, or text that is not durable yet. */
 export type RunEvent =
+  /** A rune: a step that is recorded. */
   | { readonly type: 'rune'; readonly rune: Rune }
+  /** Text of the model that is not recorded yet. */
   | { readonly type: 'delta'; readonly delta: EphemeralDelta }
 
 /** How a run ended. */

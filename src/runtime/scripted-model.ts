@@ -8,8 +8,11 @@ import { sayValue } from './thrown.ts'
 
 /** One answer of a scripted model. */
 export interface Scripted {
+  /** What it says. Empty: nothing. */
   readonly text: string
+  /** The tools that it calls, with JSON text or a value as arguments. */
   readonly calls: readonly { readonly name: string; readonly arguments: string | Json }[]
+  /** The tokens that it reports. Default: 1 and 1. */
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number }
   /** The mood that it reports before its text. */
   readonly emotion?: { readonly primary: string; readonly category: string; readonly confidence: number }
@@ -77,9 +80,12 @@ function unknownIn(given: unknown, known: readonly string[]): string | undefined
   return unknown && unknownField(unknown, known)
 }
 
-type Script = readonly Scripted[] | ((request: ModelRequest, answered: number) => Scripted)
+/** The answers of a scripted model in their order, or a function that returns the next one. */
+export type Script = readonly Scripted[] | ((request: ModelRequest, answered: number) => Scripted)
 
-interface Options {
+/** Options of `scriptedModel`. */
+export interface ScriptedModelOptions {
+  /** How many deltas each text comes in. Default: 1. */
   readonly pieces?: number
   /** Is awaited before each delta, so that a test can stop the model in the middle of a sentence. */
   readonly beforeDelta?: (index: number, signal: AbortSignal) => Promise<void> | void
@@ -90,7 +96,7 @@ interface Options {
  * had, not counting those that were cut short. So it answers the same after a restart, in any process. A list that has
  * no answer left is a model error (`script_ended`), which fails the run.
  */
-export function scriptedModel(script: Script, options: Options = {}): Model {
+export function scriptedModel(script: Script, options: ScriptedModelOptions = {}): Model {
   const { pieces = 1, beforeDelta } = readOptions(script, options)
   const answered = createAnswerCount()
 
@@ -112,7 +118,7 @@ export function scriptedModel(script: Script, options: Options = {}): Model {
   return { id: 'scripted', stream }
 }
 
-function readOptions(script: Script, options: Options): Options {
+function readOptions(script: Script, options: ScriptedModelOptions): ScriptedModelOptions {
   const refused = (problem: string) => faults.bad_definition({ what: 'model', name: 'scriptedModel', problem })
   if (Array.isArray(script))
     for (const [index, answer] of script.entries()) {

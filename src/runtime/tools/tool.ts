@@ -75,6 +75,7 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
 
 /** What a probe found out. */
 export type Probed =
+  /** It happened. `result` is what the action returned. */
   | { readonly outcome: 'happened'; readonly result?: Json }
   | { readonly outcome: 'did_not' }
   | { readonly outcome: 'cannot_tell' }
