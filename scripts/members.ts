@@ -36,7 +36,8 @@ function bare(module: Module, of: string, node: Node): readonly string[] {
   const found: string[] = []
   const walk = (at: Node, isCovered: boolean) => {
     const isMember = members.includes(at.type)
-    const covered = isDocumented(module, at) && !isMember
+    // A comment above the first case of a union is about that case.
+    const covered = isDocumented(module, at) && !isMember && at.type !== 'TSUnionType'
     if (isMember && !isCovered && !isDocumented(module, at) && !needsNone(at)) {
       const line = module.text.slice(0, at.start).split('\n').length
       found.push(`${module.file}:${line} ${of}.${String((at.key as { name?: unknown }).name)}`)

@@ -84,6 +84,7 @@ export type Probed =
 export type Asked =
   /** `is_default`: no person answered; the defaults were taken after a timeout, or because no one may be asked. */
   | { readonly action: 'approve' | 'edit'; readonly data?: Readonly<Record<string, Json>>; readonly is_default?: true }
+  /** A person said no. */
   | { readonly action: 'reject'; readonly reason?: string }
   | { readonly action: 'silence' }
 
