@@ -2,7 +2,7 @@
  * Observation as functions, for runes that you have read. Each one is pure: the same runes give the same answer. Methods
  * and functions share these names, where a function works on the runes and a method finds them by an id:
  *
- * - `snapshot`: `sw.executions.snapshot`
+ * - `snapshot`: `sw.executions.snapshot`, which also says whether the process of the run is gone
  * - `consequenceView`: `sw.executions.consequence`
  * - `transitionRecords`: `sw.executions.transitions`
  * - `executionTrace`: `sw.runs.trace`
