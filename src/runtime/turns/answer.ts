@@ -3,7 +3,6 @@ import { piecesOf } from '../../kernel/printable.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import type { Model, ModelEvent, ModelRequest } from '../model.ts'
 import type { Clock, Timers } from '../ports.ts'
-import { unknownField } from '../shape-problems.ts'
 import { asItIs, beginning, type Clean, isMarked, readThrown, sayValue } from '../thrown.ts'
 
 type Usage = Payload<'turn.completed'>['usage']
@@ -267,7 +266,8 @@ function eventProblem(event: ModelEvent): string | undefined {
         : `The inputTokens and outputTokens of a usage are not whole numbers from 0 to ${streamLimits.tokens}.`
     case 'error': {
       const unknown = Object.keys(given).find((field) => !errorFields.includes(field))
-      if (unknown !== undefined) return unknownField(unknown, errorFields)
+      if (unknown !== undefined)
+        return `An error has the unknown field ${shown(unknown)}. Known fields: ${errorFields.join(', ')}.`
       if (typeof given.errorType !== 'string' || typeof given.message !== 'string')
         return 'An error has no errorType or no message.'
       if (typeof given.retryable !== 'boolean') return 'The retryable of an error is neither true nor false.'
