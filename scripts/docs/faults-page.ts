@@ -5,7 +5,7 @@ import { code, type Page, page, table } from './page.ts'
 const retries = { never: 'no', at_once: 'at once', later: 'later' }
 
 const kinds: Readonly<Record<FaultKind, string>> = {
-  refusal: 'Refusals: the state of the record does not allow the request',
+  refusal: 'Refusals: the request is well formed and cannot be done now, or not in this state',
   usage: 'Usage: the request itself is wrong',
   store: 'Store: the store is broken, closed or out of reach',
 }

@@ -9,13 +9,14 @@ import type { Policy } from '../runtime/tools/policy.ts'
 import { usualLimits } from '../server/limits.ts'
 import { scopes } from '../surface/operation.ts'
 import { shortestLeaseMs } from './defaults.ts'
+import type { Store } from './open-store.ts'
 
 const duration = z.int().positive()
 const isFunction = (value: unknown) => typeof value === 'function'
 
 const logFunction = z.custom<unknown>(isFunction, 'Expected a function.')
 
-const store = z.custom<unknown>(
+const store = z.custom<string | Store>(
   (given) => (typeof given === 'string' ? given !== '' : isFunction(Object(Object(given).runelog).append)),
   'Expected "sqlite:./file.db", "postgres://…", "memory:", or a store that is open already.',
 )
@@ -113,9 +114,10 @@ function readConfig(config: unknown) {
 export function checkConfig(config: unknown): {
   readonly policy: Policy
   readonly servers: Readonly<Record<string, McpServer>>
+  readonly store: string | Store
 } {
   const read = readConfig(config)
-  if ('data' in read) return { policy: read.data.policy, servers: read.data.mcp }
+  if ('data' in read) return { policy: read.data.policy, servers: read.data.mcp, store: read.data.store }
   const problem = `${problemSentence(read.problems)}.`
   throw faults.bad_definition({ what: 'config', name: 'statewright', problem })
 }

@@ -1,6 +1,6 @@
 import { createIds, hostPorts, systemClock, systemRandom, systemTimers } from '../adapters/host/ports.ts'
 import { createGoals, type Goals } from '../autonomy/goals/goals.ts'
-import type { Ports as StorePorts } from '../runelog/port.ts'
+import type { StorePorts } from '../runelog/port.ts'
 import type { AgentDefinition } from '../runtime/define-agent.ts'
 import type { Assignment } from '../runtime/dispatch/dispatch.ts'
 import { type Autonomy, noAutonomy, type Settings } from '../runtime/engine.ts'
@@ -13,8 +13,19 @@ import { openPlans, type PlanOptions } from './open-plans.ts'
 import type { Store } from './open-store.ts'
 import type { Warn } from './warnings.ts'
 
-/** What a test moves by hand: time, timers, names and chance. */
-export type HandPorts = Partial<{ clock: Clock; timers: Timers; ids: Ids; random: Random; store: StorePorts }>
+/** What a test moves by hand: time, timers, names and chance. Default of each: the one of the system. */
+export interface PortOptions {
+  /** The time that the runtime reads. */
+  readonly clock?: Clock
+  /** Calls back after a while: timeouts, retries, deadlines and leases. */
+  readonly timers?: Timers
+  /** Makes the ids of runs, turns, calls and the like. */
+  readonly ids?: Ids
+  /** Spreads retries. */
+  readonly random?: Random
+  /** Hashing, salts and time of a store that is opened here. */
+  readonly store?: StorePorts
+}
 
 interface Parts {
   readonly agents: ReadonlyMap<string, AgentDefinition>
@@ -22,7 +33,7 @@ interface Parts {
   readonly maxConcurrentRuns: number
   readonly settings?: Partial<Settings>
   readonly plans?: PlanOptions
-  readonly ports?: HandPorts
+  readonly ports?: PortOptions
   readonly assignment?: Assignment | undefined
   readonly warn: Warn
   readonly log: Log

@@ -135,6 +135,7 @@ const shapes = {
     resume: { ...execution, reply: closedObject({ reply: anything, ...signed }) },
     allowAgain: { ...execution, allowedBy: person },
   },
+  machines: { topology: { machine: text } },
   goals: {
     // The rest of a goal is checked where it is set.
     start: { goal: z.looseObject({ sessionId: anId, idempotencyKey: key }) },
@@ -206,7 +207,7 @@ const runelog = {
       after: closedObject({ sort: z.number().nullable(), key: prose }).optional(),
       limit: from.optional(),
       backward: z.boolean().optional(),
-      by_key: z.boolean().optional(),
+      byKey: z.boolean().optional(),
     }).optional(),
   },
   tags: { model },
@@ -239,6 +240,7 @@ export function checkingArguments(sw: Statewright, warn: Warn): Statewright {
     inbox: checking('inbox.', sw.inbox, shapes.inbox),
     agents: checking('agents.', sw.agents, shapes.agents),
     executions: checking('executions.', sw.executions, shapes.executions),
+    machines: checking('machines.', sw.machines, shapes.machines),
     goals: { ...goals, watch: checkingItems('goals.watch', watch, sw.goals.watch) },
     plans: checking('plans.', sw.plans, shapes.plans),
     // The reading methods alone: the store itself writes.

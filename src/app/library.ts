@@ -1,6 +1,7 @@
 import { faults } from '../faults/catalogue.ts'
-import { memoryFact } from '../observation/contract.ts'
-import { isShown } from '../observation/visible.ts'
+import type { Topology } from '../kernel/topology.ts'
+import type { MachineName } from '../machines/all.ts'
+import { memoryFacts } from '../observation/contract.ts'
 import { runesOf } from '../runelog/models.ts'
 import type { RunelogReader } from '../runelog/port.ts'
 import type { Reply } from '../runtime/commands/reply.ts'
@@ -12,15 +13,24 @@ import { cardOf } from '../surface/cards.ts'
 import type { Client } from '../surface/client.ts'
 import type { Agents, Commands } from '../surface/library.ts'
 import { getConsequence, getSnapshot, getTimeline, getTransitions } from '../surface/operations/executions.ts'
+import { getMachine } from '../surface/operations/machines.ts'
 import { getRun, listRuns, runHistory, runTrace } from '../surface/operations/runs.ts'
 import { getSession } from '../surface/operations/sessions.ts'
 import type { FcmpEvent } from '../wire/fcmp.ts'
 import type { PlansOfStore } from './open-plans.ts'
 
+/** The machines: which states a subject can be in, and which moves it can make. */
+export interface Machines {
+  /** Returns the states, moves and forbidden moves of one machine. Refused with `not_found` if there is none of that name. */
+  topology(machine: MachineName): Promise<Topology>
+}
+
 /** A store with its agents: start runs, answer questions, observe, and close. */
 export interface Statewright extends Commands {
   /** Judge intents before anything runs, and read the frozen plans. */
   readonly plans: PlansOfStore
+  /** The states and moves of everything that is recorded. */
+  readonly machines: Machines
   /** The log of every session, to read and to follow. */
   readonly runelog: RunelogReader
   /** No other process writes to the store while it is open. */
@@ -46,7 +56,10 @@ interface Ports {
 }
 
 /** The groups of a Statewright, over its runtime. */
-export function createGroups(runtime: Runtime, { look, agents }: Ports): Omit<Commands, 'goals'> {
+export function createGroups(
+  runtime: Runtime,
+  { look, agents }: Ports,
+): Omit<Commands, 'goals'> & Pick<Statewright, 'machines'> {
   const { runelog, sessions } = runtime.engine
   const reply = async (id: string, given: Reply) => asOptions(await runtime.reply(id, asRecord(given)))
   return {
@@ -91,8 +104,7 @@ export function createGroups(runtime: Runtime, { look, agents }: Ports): Omit<Co
       async memory(session_id, query) {
         if ((await runelog.head(session_id)) === undefined) throw faults.not_found({ what: 'session', id: session_id })
         await refuseUnknownAgent(runelog, session_id, query?.agentId)
-        const runes = await runelog.read(session_id)
-        return runes.filter((rune) => isShown(rune)).flatMap((rune) => memoryFact(rune, query?.agentId) ?? [])
+        return memoryFacts(await runelog.read(session_id), query)
       },
       timeline: (session_id) => look().call(getTimeline, { params: { session_id } }),
       graphState: (session_id, of = {}) => runtime.graphState(session_id, asRecord(of)),
@@ -124,6 +136,7 @@ export function createGroups(runtime: Runtime, { look, agents }: Ports): Omit<Co
         asOptions(await runtime.spawnAgent(session_id, agent, asRecord(how))),
       kill: runtime.killAgent,
     },
+    machines: { topology: (name) => look().call(getMachine, { params: { name } }) },
     executions: {
       snapshot: (execution_id) => look().call(getSnapshot, { params: { execution_id } }),
       consequence: (execution_id) => look().call(getConsequence, { params: { execution_id } }),

@@ -13,7 +13,7 @@ import { coordinations } from '../autonomy/plans/recorded.ts'
 import { faults } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
 import { openMemoryRunelog } from '../runelog/memory.ts'
-import type { Ports, Runelog, RunelogOptions } from '../runelog/port.ts'
+import type { Runelog, RunelogOptions, StorePorts } from '../runelog/port.ts'
 import { createRedactor, type Redactor } from '../runelog/redactor.ts'
 import { budgets, delegated, openInteractions, waitingRuns } from '../runtime/models/open-work.ts'
 import { listings, outputs, search, summaries } from '../runtime/models/summaries.ts'
@@ -25,8 +25,15 @@ import { defaultSettings } from './defaults.ts'
 import { keyFault, keyFileOf, keyOf, signerOf } from './store-key.ts'
 import { cleaning, type Warn, warnOnStderr } from './warnings.ts'
 
+declare const opened: unique symbol
+
+/** A store that is open. Hand it to `createStatewright`; close it with its own `close`, if it has one. */
+export interface OpenStore {
+  readonly [opened]?: never
+}
+
 /** A store that a process works on. */
-export interface Store {
+export interface Store extends OpenStore {
   /** The logs of the sessions. */
   readonly runelog: Runelog
   /** Content that is kept outside the logs, by its hash. */
@@ -47,7 +54,7 @@ export interface Store {
 
 interface StoreOptions {
   /** Hashing, time and randomness; a test moves them by hand. */
-  readonly ports?: Ports
+  readonly ports?: StorePorts
   /** Values that never reach the disk, by name. */
   readonly secrets?: Readonly<Record<string, string>>
   /** How long the process holds a run of a shared store without renewing. */

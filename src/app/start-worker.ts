@@ -7,7 +7,7 @@ import { stacksOf } from '../runtime/thrown.ts'
 import type { Where, Working, WorkingIo } from '../surface/wiring.ts'
 import { withDefaults } from './defaults.ts'
 import { type Config, configAt } from './load-config.ts'
-import { closeStore, openStore } from './open-store.ts'
+import { closeStore, openStore, type Store } from './open-store.ts'
 import { createStatewright } from './statewright.ts'
 import { cleaning, knownSecrets, type LogLevel, type Warn, workingLog, workingWarn } from './warnings.ts'
 
@@ -27,8 +27,8 @@ export async function startWorking(config: Config, io: WorkingIo, { secrets, usu
   const log = workingLog(config, io, broken.promise, usualLevel)
   const store = await openStore(config.store, { secrets, leaseMs, warn, broken: broken.resolve })
   try {
-    const runelog = announcing(store.runelog, io)
-    const sw = await createStatewright({ ...config, warn, log, store: { ...store, runelog } })
+    const announced: Store = { ...store, runelog: announcing(store.runelog, io) }
+    const sw = await createStatewright({ ...config, warn, log, store: announced })
     const stopReporting = reportStrays(warn, store.redactor)
     const working: Working = {
       agents: Object.keys(config.agents),

@@ -21,12 +21,12 @@ import type { Scope } from '../surface/operation.ts'
 import type { AgentCard } from '../wire/run.ts'
 import { backendOf } from './backend.ts'
 import { checkConfig } from './config.ts'
-import { connect, type HandPorts } from './connect.ts'
+import { connect, type PortOptions } from './connect.ts'
 import { withDefaults } from './defaults.ts'
 import { createGroups, type Statewright } from './library.ts'
 import { checkingArguments } from './library-arguments.ts'
 import { checkSigningKey, type PlanOptions } from './open-plans.ts'
-import { closeStore, openStore, type Store } from './open-store.ts'
+import { closeStore, type OpenStore, openStore, type Store } from './open-store.ts'
 import { packageVersion } from './package-version.ts'
 import { atLevel, cleaning, knownSecrets, logLevel, silent, type Warn, warnOnStderr } from './warnings.ts'
 
@@ -35,7 +35,7 @@ export type { Statewright } from './library.ts'
 /** What a Statewright is made of: `store` and `agents` are required. */
 export interface StatewrightOptions {
   /** `sqlite:./file.db`, `postgres://…`, `memory:`, or a store that is open already. */
-  readonly store: string | Store
+  readonly store: string | OpenStore
   /** The agents by name, each made with `agent({ … })`. At least one, unless `maxConcurrentRuns` is 0. */
   readonly agents: Readonly<Record<string, Agent>>
   /** What agents may do without asking. Default: tools that only read run, all others ask. */
@@ -62,7 +62,7 @@ export interface StatewrightOptions {
   /** How `statewright serve` serves it. */
   readonly server?: ServerConfig
   /** Clock, timers, ids and randomness, for tests that move time by hand. */
-  readonly ports?: HandPorts
+  readonly ports?: PortOptions
 }
 
 /** Where the server listens, what it is called, and who may ask it for what. */
@@ -107,9 +107,8 @@ type Opened = { readonly sw: Statewright; readonly workOn: (asked: Asked) => Pro
 
 async function openStatewright(options: StatewrightOptions, assignment?: Assignment): Promise<Opened> {
   // Check the config before anything is opened, so that a refused one leaves nothing behind.
-  const { policy, servers } = checkConfig(options)
+  const { policy, servers, store } = checkConfig(options)
   if (options.plans !== undefined) await checkSigningKey(options.plans)
-  const { store } = options
   const secrets = knownSecrets(options)
   const { clean, cleanWarn } = cleaning(secrets, typeof store === 'string' ? undefined : store.redactor)
   const warn = cleanWarn(withDefaults(options).warn)
@@ -118,7 +117,7 @@ async function openStatewright(options: StatewrightOptions, assignment?: Assignm
   const log: Log = { info: cleanWarn(info), debug: cleanWarn(debug) }
   const mcp = await openMcp(servers, { warn, clean, version: packageVersion() })
   try {
-    return await openWith(mcp, policy, { ...options, secrets, warn, log, assignment })
+    return await openWith(mcp, policy, { ...options, store, secrets, warn, log, assignment })
   } catch (error) {
     await mcp.close()
     throw error
@@ -138,8 +137,9 @@ async function openMcp(servers: Readonly<Record<string, McpServer>>, ports: McpP
 async function openWith(
   mcp: McpServers,
   policy: Policy,
-  options: StatewrightOptions &
+  options: Omit<StatewrightOptions, 'store'> &
     Required<Pick<StatewrightOptions, 'warn' | 'secrets'>> & {
+      readonly store: string | Store
       readonly log: Log
       readonly assignment: Assignment | undefined
     },

@@ -1,6 +1,6 @@
 import { machineDigest } from '../kernel/digest.ts'
 import { isTerminal } from '../kernel/machine.ts'
-import { coordinationMachine } from '../machines/coordination.ts'
+import { type CoordinationState, coordinationMachine } from '../machines/coordination.ts'
 import { checksumOf, textAt } from './checksum.ts'
 import { advance, arrive, begin } from './engine.ts'
 import { lineageOf } from './outputs/lineage.ts'
@@ -26,14 +26,21 @@ import {
 
 /** A coordination as its caller sees it. */
 export interface Coordination {
+  /** The hash of everything that went in. */
   readonly run_id: string
-  readonly state: Progress['state']
+  /** The state that it is in. */
+  readonly state: CoordinationState
+  /** Everything that it has made. */
   readonly artifacts: Artifacts
+  /** Every move, with its guards. */
   readonly tape: RunTape
+  /** What was decided, by which rule. */
   readonly audit: readonly AuditEntry[]
+  /** The digest of each input and of each artifact. */
   readonly lineage: Lineage
   /** What it waits for, if it does. */
   readonly waits_for: QuestionPack | null
+  /** Answer packs that could not be taken. They changed nothing. */
   readonly refused_answers: readonly Refused[]
 }
 

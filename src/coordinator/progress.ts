@@ -23,11 +23,15 @@ export const coordinatorVersion = '1.4.0'
 
 /** Everything that a plan is made of. */
 export interface CoordinationInput {
+  /** The execution intent. */
   readonly intent: Json
+  /** The execution policy. */
   readonly policy: Json
+  /** The workflows, agents, commands and rules. */
   readonly registry: RegistrySnapshot
   /** Null: there is none, which ends in BLOCKED. */
   readonly memory: Json
+  /** The facts about the project. Null: there are none, which ends in BLOCKED. */
   readonly facts: Json
   /** The coordination that this one takes the place of. */
   readonly recovers?: Recovers
@@ -38,23 +42,37 @@ export type AnswerRound = { readonly answer_pack: Json } | { readonly timed_out:
 
 /** What the Coordinator gets from outside. Both are deterministic. */
 export interface Ports {
+  /** Hashes every input and artifact. */
   readonly sha256: Sha256
+  /** Judges each step. */
   readonly rules: RuleEngine
 }
 
 /** All artifacts. Of those that every round produces the last one counts. */
 export interface Artifacts {
+  /** Whether the input can be planned with. */
   readonly precheck_report?: PrecheckReport
+  /** What the plan is made from: intent, memory and facts. */
   readonly context_bundle?: ContextBundle
+  /** The verdict on each step, one for each round. */
   readonly rule_decisions: readonly RuleDecisions[]
+  /** The risk of the plan, one for each round. */
   readonly risk_assessment: readonly RiskAssessment[]
+  /** The plan before its answers, one for each round. */
   readonly execution_graph_draft: readonly ExecutionGraph[]
+  /** The questions of each round. */
   readonly question_pack: readonly QuestionPack[]
+  /** The answers that were taken. */
   readonly answer_pack: readonly AnswerPack[]
+  /** The judged plan. */
   readonly execution_graph?: ExecutionGraph
+  /** What a person reviews before the plan runs. */
   readonly review_pack?: ReviewPack
+  /** The digest of each input and of each artifact. */
   readonly lineage?: Lineage
+  /** How a plan that was made came about. */
   readonly run_summary?: RunSummary
+  /** Why there is no plan. */
   readonly failure_pack?: FailurePack
 }
 
@@ -90,8 +108,11 @@ export interface AnswerLedger {
 
 /** An answer pack that was refused. */
 export interface Refused {
+  /** Its place among the answers that arrived. */
   readonly arrived: number
+  /** What is wrong with it. */
   readonly problems: readonly Problem[]
+  /** The guards that refused it. */
   readonly guards: readonly GuardReading[]
 }
 

@@ -38,13 +38,17 @@ function linkProblems(admitted: readonly { name: string; entry: RegistryEntry }[
 
 /** A file of the registry as it was read, and its name for messages. */
 export interface RegistrySource {
+  /** The name of the file, for refusals. */
   readonly name: string
+  /** Its content. */
   readonly content: Json
 }
 
 /** A registry that was admitted, or every problem of its files. */
 export type Admission =
+  /** The whole registry. */
   | { readonly admitted: true; readonly snapshot: RegistrySnapshot }
+  /** What is wrong with it. */
   | { readonly admitted: false; readonly problems: readonly Problem[] }
 
 /** Admits a whole registry or refuses it with every problem: a rule left out by mistake might be the one that denies. */

@@ -9,7 +9,7 @@ import type { Tool } from '../runtime/tools/tool.ts'
 
 /** Options of `openMcp`. */
 export interface McpOptions {
-  /** Gets what goes wrong between calls. Default: one line on stderr. */
+  /** Called with problems that happen between calls. Default: one line on stderr. */
   readonly warn?: (message: string, details: object) => void
   /** Values that no warning or error shows, by name. */
   readonly secrets?: Readonly<Record<string, string>>

@@ -39,10 +39,13 @@ type Ended = Parameters<typeof freezing.freeze>[0]
 
 /** Everything that a plan is made of. Its parts may be read from files, or be of the types that are exported here. */
 export interface PlanInput extends Pick<CoordinationInput, 'registry' | 'recovers'> {
+  /** The execution intent. */
   readonly intent: Json | ExecutionIntent
+  /** The execution policy. */
   readonly policy: Json
   /** Null: there is none, which ends in BLOCKED. */
   readonly memory: Json | MemoryPack
+  /** The facts about the project. Null: there are none, which ends in BLOCKED. */
   readonly facts: Json | FactPack
 }
 
@@ -88,7 +91,10 @@ export function coordinate(input: PlanInput, answers: readonly PlanRound[], port
   return core.coordinate(readInput('coordinate', input, ports), rounds as readonly AnswerRound[], ports)
 }
 
-/** The answer pack that says this. What is asked and not named is left to its default; what is not asked stays in, to be refused. */
+/**
+ * Builds an answer pack. Questions without a choice get their default. A choice for an unknown question is kept, so that
+ * the Coordinator refuses it.
+ */
 export function answersFrom(pack: QuestionPack, choices: choosing.Choices, sha256: Sha256): AnswerPack {
   checkHash('answersFrom', { sha256 })
   const asked = readArgument({ of: 'answersFrom', name: 'pack' }, pack, questionPack)
@@ -96,7 +102,7 @@ export function answersFrom(pack: QuestionPack, choices: choosing.Choices, sha25
   return choosing.answersFrom(asked, chosen as choosing.Choices, sha256)
 }
 
-/** What a new coordination names to say that it takes the place of this one. Null while this one has not ended. */
+/** Returns the value for `recovers` of a plan that replaces this one. `null` until it has ended. */
 export function recoveryOf(
   coordination: Pick<core.Coordination, 'run_id' | 'state' | 'tape'>,
   ports: Hash,
@@ -147,7 +153,10 @@ export function seal(text: string, signer: freezing.Signer): freezing.Envelope {
   return freezing.seal(text, signer)
 }
 
-/** Checks the files of a plan with nothing but the files, and with a key who signed them. Nothing is wrong if nothing comes back. */
+/**
+ * Checks the files of a plan with nothing but the files, and with a key also who signed them. Returns the problems; an
+ * empty list means that the plan is sound.
+ */
 export function verifyPlan(
   files: freezing.FrozenFiles,
   ports: Hash,
@@ -171,15 +180,31 @@ function checkSigner(of: string, signer: unknown): void {
 }
 
 export type { PlanOptions, PlansOfStore } from '../app/open-plans.ts'
-export type { PlanAnswer, PlanQuery, PlanRow, PlanSubmission, PlanView } from '../autonomy/plans/plans.ts'
+export type {
+  PlanAnswer,
+  PlanDocuments,
+  PlanFile,
+  PlanMove,
+  PlanQuery,
+  PlanQuestions,
+  PlanRow,
+  PlanSubmission,
+  PlanView,
+} from '../autonomy/plans/plans.ts'
 export type { Coordination } from '../coordinator/coordinate.ts'
 export type { Envelope, FrozenFiles, Journal, SignatureCheck, Signer } from '../coordinator/outputs/freeze.ts'
 export type { PlanProblem } from '../coordinator/outputs/lineage.ts'
 export { payloadCompanions, payloadNames } from '../coordinator/payload-keys.ts'
-export type { AnswerRound, Artifacts, CoordinationInput, Ports } from '../coordinator/progress.ts'
-export type { Choices } from '../coordinator/questions/answers.ts'
+export type {
+  AnswerRound,
+  Artifacts,
+  CoordinationInput,
+  Ports,
+  Refused as RefusedAnswers,
+} from '../coordinator/progress.ts'
+export type { Choice, Choices } from '../coordinator/questions/answers.ts'
 export type { Admission, RegistrySource } from '../coordinator/registry.ts'
-export type { RuleEngine } from '../coordinator/rules/engine.ts'
+export type { RuleAnswer, RuleCheck, RuleEngine, RuleRequest, RuleSets } from '../coordinator/rules/engine.ts'
 export { type RuleContext, ruleAttributes, ruleVocabulary } from '../coordinator/rules/engine.ts'
 export { type CoordinatorSchemaName, coordinatorJsonSchemas, coordinatorSchemas } from '../coordinator/schemas/all.ts'
 export type { ContextBundle, ExecutionPolicy, FactPack, MemoryPack } from '../coordinator/schemas/context.ts'
@@ -215,4 +240,6 @@ export type {
   TapeEntry,
 } from '../coordinator/schemas/record.ts'
 export type { RegistryEntry, RegistryFile, RegistrySnapshot } from '../coordinator/schemas/registry.ts'
-export type { RedLine } from '../coordinator/schemas/scalars.ts'
+export type { Problem as InputProblem, RedLine, Verdict } from '../coordinator/schemas/scalars.ts'
+export type { Sha256 } from '../kernel/digest.ts'
+export type { CoordinationState } from '../machines/coordination.ts'

@@ -2,7 +2,7 @@
 import './node-version.ts'
 import { z } from 'zod'
 import { shortestLeaseMs } from '../app/defaults.ts'
-import { closeStore, openStore, type Store } from '../app/open-store.ts'
+import { closeStore, type OpenStore, openStore } from '../app/open-store.ts'
 import { faults } from '../faults/catalogue.ts'
 import { closedObject, fieldProblems, problemSentence } from '../runtime/shape-problems.ts'
 import { parseStoreUrl } from '../surface/store-url.ts'
@@ -24,7 +24,7 @@ const postgresOptions = closedObject({
 })
 
 /** A store on PostgreSQL, for `createStatewright({ store })`. */
-export interface PostgresStore extends Store {
+export interface PostgresStore extends OpenStore {
   /** Closes every connection. Close each Statewright that uses the store first. */
   close(): Promise<void>
 }

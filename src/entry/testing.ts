@@ -3,5 +3,15 @@ import './node-version.ts'
 
 export { createTestClock, createTestIds, type TestClock } from '../adapters/system/testing.ts'
 export { checkFcmp, type Expected as ExpectedRun } from '../observation/fcmp-check.ts'
-export type { Clock, Ids, Random, Timers } from '../runtime/ports.ts'
-export { ask, breakOff, call, type Scripted, say, scriptedModel, together } from '../runtime/scripted-model.ts'
+export type { Cancel, Clock, Ids, Random, Timers } from '../runtime/ports.ts'
+export {
+  ask,
+  breakOff,
+  call,
+  type Script,
+  type Scripted,
+  type ScriptedModelOptions,
+  say,
+  scriptedModel,
+  together,
+} from '../runtime/scripted-model.ts'

@@ -1,6 +1,6 @@
 /**
- * What is at fault. `refusal`: the state of the record does not allow the request. `usage`: the request itself is
- * wrong. `store`: the store is broken, closed or out of reach, so nothing can be decided.
+ * What is at fault. `refusal`: the request is well formed and cannot be done now, or not in this state. `usage`: the
+ * request itself is wrong. `store`: the store is broken, closed or out of reach, so nothing can be decided.
  */
 export type FaultKind = 'refusal' | 'store' | 'usage'
 
@@ -30,7 +30,7 @@ function rows(kind: FaultKind, http: FaultRow['http'], retry: FaultRow['retry'])
   })
 }
 
-/** A refusal by the state of the record. */
+/** A refusal in this state. */
 export const conflict = rows('refusal', 409, 'never')
 /** A refusal that can succeed later. */
 export const notNow = rows('refusal', 409, 'later')
@@ -48,10 +48,15 @@ export const broken = rows('store', 503, 'later')
 /** The one error class. Callers branch on `code` or `kind`; people read `message`; programs read `details`. */
 export class Fault<C extends string = string, D extends object = object> extends Error {
   override readonly name = 'Fault'
+  /** Says which refusal it is. It never changes its meaning. */
   readonly code: C
+  /** What is at fault. */
   readonly kind: FaultKind
+  /** The HTTP status that the server answers with. */
   readonly http: FaultRow['http']
+  /** Whether the same request can succeed if it is sent again unchanged. */
   readonly retry: FaultRow['retry']
+  /** The values that the message names, for programs. */
   readonly details: D
 
   constructor(code: C, row: Pick<FaultRow, 'kind' | 'http' | 'retry' | 'says'>, details: D, options?: ErrorOptions) {
@@ -63,6 +68,7 @@ export class Fault<C extends string = string, D extends object = object> extends
     this.details = details
   }
 
+  /** The body of an answer over HTTP. */
   toJSON() {
     return { code: this.code, message: this.message, retry: this.retry, details: this.details }
   }

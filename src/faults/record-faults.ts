@@ -31,7 +31,7 @@ export const recordFaults = {
   }),
   stale_write: conflict({
     meaning: 'Another append moved a subject after this decision read it.',
-    remedy: 'Read the subject again, decide again, and send the request again.',
+    remedy: 'Read the subject again and decide again. The same request would be refused again.',
     says: (d: { subject_id: string; expected: number; actual: number }) =>
       `${d.subject_id} is at version ${d.actual}, not ${d.expected}; read it again before deciding.`,
   }),

@@ -11,7 +11,9 @@ export function asJson(value: unknown): JsonObject {
 
 /** One place of a value that does not fit, as a JSON pointer, and what is wrong there. */
 export interface Problem {
+  /** Where it is, as a JSON pointer. Empty: the whole value. */
   readonly pointer: string
+  /** What is wrong there, in a sentence. */
   readonly problem: string
 }
 

@@ -5,16 +5,21 @@ export interface Machine<
   G extends string = string,
   N extends string = string,
 > {
+  /** The name of the machine. */
   readonly name: N
   /** Goes up whenever the declaration changes; a golden digest holds us to it. */
   readonly version: number
   /** What a subject of this machine is, for operators. */
   readonly meaning: string
+  /** The state that every subject begins in. */
   readonly initial: NoInfer<S>
   /** The kind of rune that brings a subject into being; null where the first move does that. */
   readonly opens: string | null
+  /** Every state by its name. */
   readonly states: { readonly [K in S]: State }
+  /** Every move that is allowed. */
   readonly transitions: readonly Transition<NoInfer<S>, T, G>[]
+  /** Moves that a specification rules out. */
   readonly forbidden: readonly Forbidden<NoInfer<S>>[]
   /** Why a subject may never reach a terminal state. Without it, every state must be able to. */
   readonly endless?: string
@@ -44,8 +49,11 @@ export interface State {
 
 /** One declared edge. */
 export interface Transition<S extends string = string, T extends string = string, G extends string = string> {
+  /** The state before the move. */
   readonly from: S
+  /** The trigger of the move. */
   readonly on: T
+  /** The state after the move. */
   readonly to: S
   /** Names of pure predicates. All must hold; of several candidates the first declared one wins. */
   readonly when?: readonly G[]
@@ -57,9 +65,13 @@ export interface Transition<S extends string = string, T extends string = string
   readonly extension?: string
 }
 
-interface Forbidden<S extends string = string> {
+/** A move that the specification rules out, with the reason. */
+export interface Forbidden<S extends string = string> {
+  /** The state before the move. */
   readonly from: S
+  /** The state after the move. */
   readonly to: S
+  /** Why there is no such move. */
   readonly because: string
 }
 
@@ -168,12 +180,15 @@ export function guardNames<G extends string>(machine: Machine<string, string, G>
 
 /** What a guard found, and why. `because` is recorded and shown to people: it names states and counts, never user text. */
 export interface Finding {
+  /** Whether the guard lets the move be made. */
   readonly holds: boolean
+  /** The reason, for people. */
   readonly because: string
 }
 
 /** One guard of an edge, as it was read when the move was made. */
 export interface Reading extends Finding {
+  /** The name of the guard. */
   readonly guard: string
 }
 

@@ -2,33 +2,56 @@ import type { Machine } from './machine.ts'
 
 /** A machine as specification 001 shows it to the world. The field names are the wire's. */
 export interface Topology {
+  /** The name of the machine. */
   readonly machine: string
+  /** Goes up whenever the declaration changes. */
   readonly version: number
+  /** What a subject of this machine is. */
   readonly meaning: string
+  /** The state that every subject begins in. */
   readonly initial_status: string
+  /** Every state. */
   readonly nodes: readonly {
+    /** The name of the state. */
     readonly status: string
+    /** What the state means, for operators. */
     readonly meaning: string
+    /** It has no way out. */
     readonly is_terminal: boolean
+    /** Every subject begins in it. */
     readonly is_initial: boolean
     /** Terminal states are stable too: they last without anyone acting. */
     readonly is_stable: boolean
+    /** An answer from outside can lead out of it. */
     readonly is_resumable: boolean
   }[]
+  /** Every move that is allowed. */
   readonly edges: readonly {
+    /** The state before the move. */
     readonly from_status: string
+    /** The state after the move. */
     readonly to_status: string
+    /** The trigger of the move. */
     readonly trigger: string
+    /** The names of the guards that must hold. */
     readonly guards: readonly string[]
+    /** The kind of rune that records the move; null if the fold applies it. */
     readonly rune: string | null
+    /** Why the move is there, if no specification has it. */
     readonly extension?: string
   }[]
+  /** Moves that a specification rules out. */
   readonly forbidden_transitions: readonly {
+    /** The state before the move. */
     readonly from_status: string
+    /** The state after the move. */
     readonly to_status: string
+    /** Why there is no such move. */
     readonly reason: string
   }[]
+  /** The names of the terminal states. */
   readonly terminal_statuses: readonly string[]
+  /** The names of the resumable states. */
   readonly resumable_statuses: readonly string[]
 }
 

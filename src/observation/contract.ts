@@ -6,6 +6,7 @@ import { actorCategory, type Draft, type Rune } from '../runes/rune.ts'
 import type { ExecutionSnapshot, MemoryFact, TransitionRecord } from '../wire/contract.ts'
 import type { ConsequenceLabel, ConsequenceView } from '../wire/dialogue.ts'
 import { elapsed } from './durations.ts'
+import { isShown } from './visible.ts'
 
 /** What a status says about the world. An unknown outcome is a `waiting` with its own label. */
 // biome-ignore format: tables are audited by eye, so their columns line up
@@ -238,6 +239,11 @@ export function memoryFact(rune: Rune, wanted?: string): MemoryFact | undefined 
   const { event_id, at, session_id, run_id = null, agent_id = null } = rune
   if (wanted !== undefined && wanted !== agent_id) return undefined
   return { event_id, at, session_id, run_id, agent_id, ...rune.payload }
+}
+
+/** What agents remember of their actions, oldest first. Facts that no reader may see are left out. */
+export function memoryFacts(runes: readonly Rune[], { agentId }: MemoryQuery = {}): readonly MemoryFact[] {
+  return runes.filter((rune) => isShown(rune)).flatMap((rune) => memoryFact(rune, agentId) ?? [])
 }
 
 const summaryLength = 200

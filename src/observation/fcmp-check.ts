@@ -7,7 +7,9 @@ type Change = FcmpEvent<'conversation.state.changed'>
 
 /** What the caller knows about the run. */
 export interface Expected {
-  readonly run_id?: string
+  /** The run that every event must belong to. Default: the run of the first event. */
+  readonly runId?: string
+  /** The status that the stream must leave the run in. Default: any. */
   readonly status?: RunStatus
 }
 
@@ -24,7 +26,7 @@ const most = 100
 export function checkFcmp(events: unknown, expected: Expected = {}): readonly Problem[] {
   const known = readExpected(expected)
   if ('problem' in known) return [{ pointer: '', problem: known.problem }]
-  const { run_id, status } = known
+  const { runId: run_id, status } = known
   const length = lengthOf(events)
   if (length === undefined) return [{ pointer: '', problem: 'It is not a list of events.' }]
   const problems: Problem[] = []
@@ -48,14 +50,17 @@ export function checkFcmp(events: unknown, expected: Expected = {}): readonly Pr
 /** Both arguments may be any value: a proxy or a getter may throw at whatever is asked of it. */
 function readExpected(given: unknown): Expected | { readonly problem: string } {
   try {
-    const { run_id, status } = given as { readonly run_id?: unknown; readonly status?: unknown }
-    if (run_id !== undefined && typeof run_id !== 'string')
-      return { problem: 'The run_id that is expected is not a string. Give the id of the run, or leave it out.' }
+    const { runId, status } = given as { readonly runId?: unknown; readonly status?: unknown }
+    const unknown = Object.keys(given as object).find((field) => field !== 'runId' && field !== 'status')
+    if (unknown !== undefined)
+      return { problem: `Unknown field ${JSON.stringify(unknown)} of the expected run. Known fields: runId, status.` }
+    if (runId !== undefined && typeof runId !== 'string')
+      return { problem: 'The runId that is expected is not a string. Give the id of the run, or leave it out.' }
     if (status !== undefined && !statuses.has(status as RunStatus))
       return { problem: `The status that is expected is none of ${[...statuses].join(', ')}.` }
-    return { ...(run_id !== undefined && { run_id }), ...(status !== undefined && { status: status as RunStatus }) }
+    return { ...(runId !== undefined && { runId }), ...(status !== undefined && { status: status as RunStatus }) }
   } catch {
-    return { problem: 'What is expected of the run cannot be read. Give { run_id, status }, or leave it out.' }
+    return { problem: 'What is expected of the run cannot be read. Give { runId, status }, or leave it out.' }
   }
 }
 

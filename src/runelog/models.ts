@@ -78,7 +78,9 @@ function entered(
 
 /** A session in the list of sessions. */
 export type SessionRow = {
+  /** The state that the session is in. */
   readonly state: SessionState
+  /** When it began, in milliseconds since 1970. */
   readonly created_at: number
   /** When something in the session last changed its state, to the second. Deltas and progress do not count. */
   readonly updated_at: number
@@ -244,8 +246,8 @@ export function rowOrder(a: Pick<Row, 'sort' | 'key'>, b: Pick<Row, 'sort' | 'ke
 
 /** The rows that a query asks for, in its order. */
 export function selectRows<V extends Json>(rows: Iterable<Row<V>>, query: ModelQuery = {}): readonly Row<V>[] {
-  const { tag, prefix = '', after, limit, backward = false, by_key = false } = query
-  const forward = by_key ? (a: Row, b: Row) => (a.key < b.key ? -1 : 1) : rowOrder
+  const { tag, prefix = '', after, limit, backward = false, byKey = false } = query
+  const forward = byKey ? (a: Row, b: Row) => (a.key < b.key ? -1 : 1) : rowOrder
   const order = backward ? (a: Row, b: Row) => forward(b, a) : forward
   const chosen = [...rows].filter(
     (row) =>

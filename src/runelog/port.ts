@@ -84,6 +84,7 @@ export interface RedactedBy extends ArchivedBy {
 
 /** How many rows a tag has, up to the limit that was given. */
 export interface Counted {
+  /** The number of rows, or the limit. */
   readonly count: number
   /** The least `sort`; null if there is no row, or the row has none. */
   readonly first: number | null
@@ -131,13 +132,18 @@ export interface Head {
   readonly archived: boolean
 }
 
-/** Hashing, randomness, time and the signing key of the host. */
-export interface Ports {
+/** Hashing, randomness and time of the host. */
+export interface StorePorts {
+  /** Hashes runes and payloads. */
   readonly sha256: Sha256
   /** Lower-case hex of that many unpredictable bytes. */
   readonly random: (bytes: number) => string
   /** Milliseconds since 1970, UTC. Used only for redactions and archiving, which the store records itself. */
   readonly now: () => number
+}
+
+/** The ports of a store with its signing key. */
+export interface Ports extends StorePorts {
   /** The key of the store, which signs redactions. Called only when it is needed. */
   readonly signer: () => Signer
 }
@@ -158,6 +164,7 @@ export interface RunelogOptions {
  * A table that follows from the runes alone, and can be dropped and folded again. Also the typed handle for readers.
  */
 export interface ReadModel<V extends Json = Json> {
+  /** Its name, unique in the store. */
   readonly name: string
   /** Goes up when the fold changes. A store that holds another version rebuilds its models when it opens. */
   readonly version: number
@@ -198,7 +205,7 @@ export interface ModelQuery {
   /** The last row first. */
   readonly backward?: boolean
   /** Orders by key alone, so that the index finds the rows of a prefix up to the limit. */
-  readonly by_key?: boolean
+  readonly byKey?: boolean
 }
 
 /** Which sessions are looked for, and how many. */
@@ -207,11 +214,13 @@ export interface WordQuery {
   readonly words: readonly string[]
   /** Continues after the session with this number. */
   readonly before?: number
+  /** At most this many sessions. */
   readonly limit: number
 }
 
 /** A session that a search found. */
 export interface FoundSession {
+  /** The session. */
   readonly session_id: string
   /** Sessions are numbered in the order in which they began. */
   readonly number: number

@@ -38,17 +38,29 @@ export interface RecordedMove {
 export type Draft<K extends Kind = Kind> = {
   [J in K]: Concerns &
     Partial<RecordedMove> & {
+      /** The kind of rune, which decides the type of its payload. */
       readonly kind: J
+      /** Who may read it. Default: `public`. */
       readonly visibility?: Visibility
+      /** When it happened, in milliseconds since 1970, UTC. */
       readonly at: number
+      /** Who caused it. */
       readonly actor: Actor
+      /** The content. */
       readonly payload: Payload<J>
     }
 }[K]
 
 /** One immutable record of one session. */
 export type Rune<K extends Kind = Kind> = {
-  [J in K]: Header & Concerns & Partial<RecordedMove> & { readonly kind: J; readonly payload: Payload<J> }
+  [J in K]: Header &
+    Concerns &
+    Partial<RecordedMove> & {
+      /** What happened. It decides the type of the payload. */
+      readonly kind: J
+      /** The content. */
+      readonly payload: Payload<J>
+    }
 }[K]
 
 /** Everything in a rune except its payload. */
@@ -84,7 +96,8 @@ export type Actor = (typeof actors)[number]
 export const actorCategories = ['tool', 'agent', 'human', 'system'] as const
 
 /** One of the four kinds of actor. */
-type ActorCategory = (typeof actorCategories)[number]
+/** A kind of actor. */
+export type ActorCategory = (typeof actorCategories)[number]
 
 const categories: { readonly [A in Actor]?: ActorCategory } = { tool_node: 'tool', reasoning: 'agent', human: 'human' }
 
@@ -95,9 +108,13 @@ export function actorCategory(actor: Actor): ActorCategory {
 
 /** A rune as it stands in storage. `header` is canonical JSON; `hash` covers `prev_hash` and these very bytes. */
 export interface StoredRecord {
+  /** The place of the rune in its log. */
   readonly event_id: number
+  /** Everything but the payload. */
   readonly header: string
+  /** The hash of the rune, in lower-case hex. */
   readonly hash: string
+  /** The payload as canonical JSON. */
   readonly payload: string
   /** Null after redaction: without it, the erased text cannot be guessed from its digest. */
   readonly salt: string | null

@@ -51,10 +51,14 @@ export interface AgentDefinition extends Omit<Agent, 'budget'> {
   readonly registry: Registry
 }
 
-type Given = Pick<Agent, 'role' | 'model'> &
+/** What `agent` takes: `role`, `model`, and any other field of an agent. */
+export type AgentOptions = Pick<Agent, 'role' | 'model'> &
   Partial<Pick<Agent, 'tools' | 'instructions' | 'maxRounds' | 'mayAsk' | 'delegates' | 'mcp' | 'prepare'>> & {
+    /** As in `Agent`. */
     readonly budget?: BudgetOptions | null
+    /** As in `Agent`. */
     readonly price?: Price | null
+    /** As in `Agent`. A field that is left out has its default. */
     readonly retries?: Partial<RetryPolicy>
   }
 
@@ -62,13 +66,13 @@ type Given = Pick<Agent, 'role' | 'model'> &
  * Defines an agent: `role` and `model` are required. Returns the agent with its defaults, frozen. Throws
  * `bad_definition` if a field is unknown or does not fit; the message names the field and what is allowed.
  */
-export function agent(given: Given): Agent {
+export function agent(given: AgentOptions): Agent {
   return checkedAgent(given, String(given?.role), '')
 }
 
 /** Fills in defaults and refuses what does not fit, with the path of the field: `path` is such as `agents.support.`. */
-export function checkedAgent(written: Given | undefined, name: string, path: string): Agent {
-  const given: Given = Object(typeof written === 'object' ? written : {})
+export function checkedAgent(written: AgentOptions | undefined, name: string, path: string): Agent {
+  const given: AgentOptions = Object(typeof written === 'object' ? written : {})
   const defined: Agent = {
     role: given.role,
     model: given.model,
@@ -107,7 +111,7 @@ function misspelled(given: object, defined: object): Problem | undefined {
   return field === undefined ? undefined : { field, says: unknownField(field, Object.keys(defined)) }
 }
 
-function unreadRetries({ retries }: Given): Problem | undefined {
+function unreadRetries({ retries }: AgentOptions): Problem | undefined {
   if (retries === undefined || (typeof retries === 'object' && retries !== null)) return undefined
   return { field: 'retries', says: 'Expected an object, such as { tries: 5 }.' }
 }

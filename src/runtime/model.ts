@@ -41,8 +41,11 @@ export interface ModelRequest {
 
 /** A tool as the model sees it. */
 export interface ToolDescription {
+  /** The name to call it by. */
   readonly name: string
+  /** What it does and when to use it. */
   readonly description: string
+  /** The JSON Schema of its arguments. */
   readonly input_schema: Json
 }
 
@@ -50,6 +53,7 @@ export interface ToolDescription {
 export type ModelEvent =
   /** A sign of life while there is nothing to tell: the arguments of a long call are on their way. */
   | { readonly type: 'alive' }
+  /** A piece of what the model says or thinks. */
   | { readonly type: 'delta'; readonly channel: 'text' | 'reasoning'; readonly text: string }
   /** The mood of the user, as the model sees it; `confidence` is from 0 to 1. */
   | { readonly type: 'emotion'; readonly primary: string; readonly category: string; readonly confidence: number }
@@ -57,14 +61,17 @@ export type ModelEvent =
   | { readonly type: 'tool_call'; readonly name: string; readonly arguments: string | Json }
   /** The state that the provider wants back with an answer that calls tools. Only a model with the same id gets it. */
   | { readonly type: 'provider_state'; readonly state: Json }
-  | { readonly type: 'usage'; readonly input_tokens: number; readonly output_tokens: number }
+  /** The tokens of the whole answer. Of several, the last counts. */
+  | { readonly type: 'usage'; readonly inputTokens: number; readonly outputTokens: number }
+  /** The stream failed. `errorType` is recorded, and `retryable` says whether to ask again, after `retryAfterMs`. */
   | {
       readonly type: 'error'
-      readonly error_type: string
+      readonly errorType: string
       readonly message: string
       readonly retryable: boolean
-      readonly retry_after_ms?: number
+      readonly retryAfterMs?: number
     }
+  /** The answer is complete, and this is why it ended. */
   | { readonly type: 'done'; readonly finish: 'stop' | 'tool_calls' | 'length' | 'content_filter' }
 
 /** Stands before text that tools, files or models wrote, in quotation marks, and never in the system message. */

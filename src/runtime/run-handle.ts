@@ -12,7 +12,9 @@ import { ifOver, once } from './session-cache.ts'
 
 /** An event of a run: a rune, in order and exactly once, or text that is not durable yet. */
 export type RunEvent =
+  /** A rune: a step that is recorded. */
   | { readonly type: 'rune'; readonly rune: Rune }
+  /** Text of the model that is not recorded yet. */
   | { readonly type: 'delta'; readonly delta: EphemeralDelta }
 
 /** How a run ended. */
@@ -52,7 +54,7 @@ export interface RunHandle {
    */
   events(options?: EventOptions): AsyncIterable<RunEvent>
   /**
-   * Resolves when the run is over, whatever became of it. Refused with `session_suspended` if the run is queued and its
+   * Resolves when the run is over, with any outcome. Refused with `session_suspended` if the run is queued and its
    * session is suspended: bring the session back, then ask again. Refused with `stopped_waiting` if this process closes
    * before that, and with `store_poisoned` if the store fails.
    */

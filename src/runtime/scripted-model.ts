@@ -3,18 +3,21 @@ import type { Json } from '../kernel/json.ts'
 import type { Message } from '../wire/dialogue.ts'
 import { askPersonName } from './ecs/request.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
-import { refuseUnknown } from './shape-problems.ts'
+import { refuseUnknown, unknownField } from './shape-problems.ts'
 import { sayValue } from './thrown.ts'
 
 /** One answer of a scripted model. */
 export interface Scripted {
+  /** What it says. Empty: nothing. */
   readonly text: string
+  /** The tools that it calls, with JSON text or a value as arguments. */
   readonly calls: readonly { readonly name: string; readonly arguments: string | Json }[]
-  readonly usage?: { readonly input_tokens: number; readonly output_tokens: number }
+  /** The tokens that it reports. Default: 1 and 1. */
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number }
   /** The mood that it reports before its text. */
   readonly emotion?: { readonly primary: string; readonly category: string; readonly confidence: number }
   /** Instead of finishing, the stream breaks after the text. */
-  readonly error?: { readonly error_type: string; readonly message: string; readonly retryable: boolean }
+  readonly error?: { readonly errorType: string; readonly message: string; readonly retryable: boolean }
 }
 
 /** A scripted answer. */
@@ -38,10 +41,10 @@ export function breakOff(
   message: string,
   options: { readonly errorType?: string; readonly retryable?: boolean; readonly text?: string } = {},
 ): Scripted {
-  const { errorType: error_type = 'scripted_error', retryable = true, text = '' } = Object(options)
+  const { errorType = 'scripted_error', retryable = true, text = '' } = Object(options)
   if (options !== Object(options)) throw unfit('breakOff', `Its options are ${sayValue(options)}, but not an object.`)
   refuseUnknown({ what: 'scripted answer', name: 'breakOff' }, options, ['errorType', 'retryable', 'text'])
-  return checked('breakOff', { text, calls: [], error: { error_type, message, retryable } })
+  return checked('breakOff', { text, calls: [], error: { errorType, message, retryable } })
 }
 
 /** Refuses what is no answer, where it is written and not where it is played. */
@@ -54,23 +57,35 @@ function checked(name: string, answer: Scripted): Scripted {
 const unfit = (name: string, problem: string) => faults.bad_definition({ what: 'scripted answer', name, problem })
 
 function problemWith(answer: unknown): string | undefined {
-  const { text, calls, error } = Object(answer)
+  const { text, calls, error, usage } = Object(answer)
   if (typeof answer !== 'object' || !Array.isArray(calls))
     return `It is ${sayValue(answer)}, but not an answer, as say, call, ask, breakOff and together make them.`
   if (typeof text !== 'string') return `Its text is ${sayValue(text)}; it must be a text.`
   const nameless = calls.findIndex((called) => typeof Object(called).name !== 'string')
   if (nameless >= 0)
     return `The name of the tool that it calls is ${sayValue(Object(calls[nameless]).name)}; it must be a text.`
-  if (error === undefined) return undefined
-  const { error_type, message, retryable } = Object(error)
+  const unknown =
+    unknownIn(answer, ['text', 'calls', 'usage', 'emotion', 'error']) ??
+    unknownIn(usage, ['inputTokens', 'outputTokens']) ??
+    unknownIn(error, ['errorType', 'message', 'retryable'])
+  if (unknown !== undefined || error === undefined) return unknown
+  const { errorType, message, retryable } = Object(error)
   if (typeof message !== 'string') return `The message of its error is ${sayValue(message)}; it must be a text.`
-  if (typeof error_type !== 'string') return `Its error_type is ${sayValue(error_type)}; it must be a text.`
+  if (typeof errorType !== 'string') return `Its errorType is ${sayValue(errorType)}; it must be a text.`
   return typeof retryable === 'boolean' ? undefined : `Its retryable is ${sayValue(retryable)}; it is true or false.`
 }
 
-type Script = readonly Scripted[] | ((request: ModelRequest, answered: number) => Scripted)
+function unknownIn(given: unknown, known: readonly string[]): string | undefined {
+  const unknown = Object.keys(Object(given)).find((field) => !known.includes(field))
+  return unknown && unknownField(unknown, known)
+}
 
-interface Options {
+/** The answers of a scripted model in their order, or a function that returns the next one. */
+export type Script = readonly Scripted[] | ((request: ModelRequest, answered: number) => Scripted)
+
+/** Options of `scriptedModel`. */
+export interface ScriptedModelOptions {
+  /** How many deltas each text comes in. Default: 1. */
   readonly pieces?: number
   /** Is awaited before each delta, so that a test can stop the model in the middle of a sentence. */
   readonly beforeDelta?: (index: number, signal: AbortSignal) => Promise<void> | void
@@ -81,7 +96,7 @@ interface Options {
  * had, not counting those that were cut short. So it answers the same after a restart, in any process. A list that has
  * no answer left is a model error (`script_ended`), which fails the run.
  */
-export function scriptedModel(script: Script, options: Options = {}): Model {
+export function scriptedModel(script: Script, options: ScriptedModelOptions = {}): Model {
   const { pieces = 1, beforeDelta } = readOptions(script, options)
   const answered = createAnswerCount()
 
@@ -96,14 +111,14 @@ export function scriptedModel(script: Script, options: Options = {}): Model {
       yield { type: 'delta', channel: 'text', text }
     }
     for (const { name, arguments: args } of next.calls) yield { type: 'tool_call', name, arguments: args }
-    yield { type: 'usage', input_tokens: 1, output_tokens: 1, ...next.usage }
+    yield { type: 'usage', inputTokens: 1, outputTokens: 1, ...next.usage }
     if (next.error === undefined) yield { type: 'done', finish: next.calls.length > 0 ? 'tool_calls' : 'stop' }
     else yield { type: 'error', ...next.error }
   }
   return { id: 'scripted', stream }
 }
 
-function readOptions(script: Script, options: Options): Options {
+function readOptions(script: Script, options: ScriptedModelOptions): ScriptedModelOptions {
   const refused = (problem: string) => faults.bad_definition({ what: 'model', name: 'scriptedModel', problem })
   if (Array.isArray(script))
     for (const [index, answer] of script.entries()) {

@@ -72,8 +72,8 @@ export interface Runs {
   /** Returns the conversation of a run so far as FCMP events, in the order of their `seq`. */
   fcmp(runId: string): Promise<readonly FcmpEvent[]>
   /**
-   * Returns the runs in state `running` that no process holds. Where a process works, it takes them, and there are
-   * none.
+   * Returns the runs in state `running` that no process holds. A process that works takes them, so the list is then
+   * empty.
    */
   abandoned(): Promise<readonly AbandonedRun[]>
   /**

@@ -21,7 +21,7 @@ export const topologyShape = z.object({
     trigger: z.string(),
     guards: z.array(z.string()).readonly(),
     rune: z.string().nullable(),
-    extension: z.string().optional(),
+    extension: z.string().exactOptional(),
   }),
   forbidden_transitions: listOf({ from_status: z.string(), to_status: z.string(), reason: z.string() }),
   terminal_statuses: z.array(z.string()).readonly(),

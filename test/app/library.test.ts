@@ -8,6 +8,9 @@ import {
   executionTimeline,
   executionTrace,
   fcmpStream,
+  machines,
+  memoryFacts,
+  topology,
   transitionRecords,
 } from '../../src/entry/observation.ts'
 import { agent } from '../../src/runtime/define-agent.ts'
@@ -129,4 +132,23 @@ test('runs: list has the run that moved last first, page by page, by status', as
   const ids = [...page.items, ...rest.items].map(({ run_id }) => run_id)
   expect(ids.sort()).toEqual([run.runId, second.runId].sort())
   expect(await sw.runs.list({ status: 'failed' })).toEqual({ items: [], next_cursor: null })
+})
+
+test('machines: topology is the one of the function, and a name that no machine has is refused', async () => {
+  const { sw } = await opened(say('Done.'))
+  for (const machine of machines) expect(await sw.machines.topology(machine.name)).toEqual(topology(machine))
+  await expect(sw.machines.topology('robot' as 'run')).rejects.toMatchObject({
+    code: 'not_found',
+    details: { known: machines.map(({ name }) => name) },
+  })
+})
+
+test('memory: the method gives what the function finds in the runes', async () => {
+  const { sw, run, id } = await opened(refund, say('Done.'))
+  await sw.inbox.approve(id, { digest: (await sw.inbox.get(id)).digest })
+  await run.result()
+  const facts = await sw.sessions.memory(run.sessionId)
+  expect(facts).toMatchObject([{ final_status: 'completed' }])
+  expect(memoryFacts(await sw.runelog.read(run.sessionId))).toEqual(facts)
+  expect(memoryFacts(await sw.runelog.read(run.sessionId), { agentId: 'agt_none' })).toEqual([])
 })

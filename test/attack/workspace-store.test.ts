@@ -47,7 +47,7 @@ async function tried(name: string, args: object): Promise<{ refused: boolean; te
   try {
     return { refused: false, text: JSON.stringify(await tool?.run(args as never, context)) }
   } catch (error) {
-    return { refused: (error as { sandbox_violation?: boolean }).sandbox_violation === true, text: String(error) }
+    return { refused: (error as { sandboxViolation?: boolean }).sandboxViolation === true, text: String(error) }
   }
 }
 

@@ -13,7 +13,7 @@ const tally = createTally()
 
 const streamOf = (story: Story) => ({
   events: JSON.parse(JSON.stringify(fcmpStream(story.runes, 'run_1'))) as readonly Loose[],
-  expected: { run_id: 'run_1', status: story.stateOf('run_1') as RunStatus },
+  expected: { runId: 'run_1', status: story.stateOf('run_1') as RunStatus },
 })
 
 /** A tool asks twice in the middle of its work: a person answers the first, and the deadline the second. */
@@ -187,7 +187,8 @@ describe('F-24 checkFcmp: a second argument that cannot be read is a problem and
     ['a symbol as status', { status: Symbol('x') }],
     ['a status that no run has', { status: 'done' }],
     ['a getter that throws', Object.defineProperty({}, 'status', { get: throwing })],
-    ['a run_id that throws', { run_id: hostile }],
+    ['a runId that throws', { runId: hostile }],
+    ['the field run_id of a record', { run_id: 'run_1' }],
     ['a status that throws', { status: hostile }],
     ['a revoked proxy', revoked.proxy],
     ['a proxy that throws', new Proxy({}, { get: throwing })],
@@ -200,9 +201,9 @@ describe('F-24 checkFcmp: a second argument that cannot be read is a problem and
   test('any value as the expectation gives problems or none, and no error', () => {
     const { events } = streamOf(askedAtWork())
     fc.assert(
-      fc.property(fc.anything(), fc.anything(), (run_id, status) => {
-        checkFcmp(events, { run_id, status } as Parameters<typeof checkFcmp>[1])
-        checkFcmp(events, run_id as Parameters<typeof checkFcmp>[1])
+      fc.property(fc.anything(), fc.anything(), (runId, status) => {
+        checkFcmp(events, { runId, status } as Parameters<typeof checkFcmp>[1])
+        checkFcmp(events, runId as Parameters<typeof checkFcmp>[1])
       }),
       { numRuns: 500, seed: 7 },
     )

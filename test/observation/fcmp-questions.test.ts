@@ -54,7 +54,7 @@ test('F-22 FCMP: a reply that is accepted while the run is queued closes its que
   ])
   await world.sw.sessions.resume(run.sessionId)
   await run.result()
-  expect(checkFcmp(await told(run.runId), { run_id: run.runId, status: 'succeeded' })).toEqual([])
+  expect(checkFcmp(await told(run.runId), { runId: run.runId, status: 'succeeded' })).toEqual([])
 })
 
 test('F-22 FCMP: a question that a tool asks at work is opened in the stream, and its answer closes it', async () => {
@@ -71,7 +71,7 @@ test('F-22 FCMP: a question that a tool asks at work is opened in the stream, an
     'assistant.message.final',
     'running → succeeded',
   ])
-  expect(checkFcmp(await told(run.runId), { run_id: run.runId, status: 'succeeded' })).toEqual([])
+  expect(checkFcmp(await told(run.runId), { runId: run.runId, status: 'succeeded' })).toEqual([])
 })
 
 test('F-22 FCMP: the timeout of a question asked at work closes it in the stream', async () => {
@@ -81,7 +81,7 @@ test('F-22 FCMP: the timeout of a question asked at work closes it in the stream
   await world.hand.advance(15 * 60_000)
   await run.result()
   expect(await shapes(run.runId)).toContain(`interaction.auto_decide.timeout ${interaction_id} auto_decide_timeout`)
-  expect(checkFcmp(await told(run.runId), { run_id: run.runId, status: 'succeeded' })).toEqual([])
+  expect(checkFcmp(await told(run.runId), { runId: run.runId, status: 'succeeded' })).toEqual([])
 })
 
 test('F-22 FCMP: a question that a tool does not wait for is closed as withdrawn', async () => {
@@ -106,7 +106,7 @@ test('F-22 FCMP: a question that a tool does not wait for is closed as withdrawn
     'assistant.message.final',
     'running → succeeded',
   ])
-  expect(checkFcmp(await told(run.runId), { run_id: run.runId, status: 'succeeded' })).toEqual([])
+  expect(checkFcmp(await told(run.runId), { runId: run.runId, status: 'succeeded' })).toEqual([])
 })
 
 test('F-22 FCMP: a cancel closes every open question before the run ends', async () => {
@@ -121,7 +121,7 @@ test('F-22 FCMP: a cancel closes every open question before the run ends', async
   ])
   const closed = (await told(run.runId)).at(-2)
   expect(closed).toMatchObject({ data: { reason: 'enough', closed_at: closed?.ts } })
-  expect(checkFcmp(await told(run.runId), { run_id: run.runId, status: 'canceled' })).toEqual([])
+  expect(checkFcmp(await told(run.runId), { runId: run.runId, status: 'canceled' })).toEqual([])
 })
 
 test('F-22 FCMP: a question that outlives its run is closed in the stream and stays in the inbox', async () => {
@@ -144,7 +144,7 @@ test('F-22 FCMP: a question that outlives its run is closed in the stream and st
     'waiting_user → canceled',
   ])
   expect(await world.sw.inbox.list()).toMatchObject([{ interaction_id: question?.interaction_id }])
-  expect(checkFcmp(await told(run.runId), { run_id: run.runId, status: 'canceled' })).toEqual([])
+  expect(checkFcmp(await told(run.runId), { runId: run.runId, status: 'canceled' })).toEqual([])
 })
 
 test('F-23 FCMP: a run that is cancelled in the queue is in attempt 1, and every event names the engine', async () => {
@@ -174,5 +174,5 @@ test('F-23 FCMP: the detail of a warning is a text', async () => {
   await run.result()
   const warning = (await told(run.runId)).find(({ type }) => type === 'diagnostic.warning')
   expect(warning?.data).toMatchObject({ code: 'resume_misaligned', detail: expect.stringContaining('exe_1, exe_2') })
-  expect(checkFcmp(await told(run.runId), { run_id: run.runId, status: 'succeeded' })).toEqual([])
+  expect(checkFcmp(await told(run.runId), { runId: run.runId, status: 'succeeded' })).toEqual([])
 })

@@ -52,7 +52,7 @@ test(
         const said = `life ${life}, ${run_id}: ${rounds.join(' ')}`
         expect(isTerminal(runMachine, status), said).toBe(true)
         expect(heard, said).toEqual(history)
-        expect(checkFcmp(heard, { run_id, status: status as RunStatus }), said).toEqual([])
+        expect(checkFcmp(heard, { runId: run_id, status: status as RunStatus }), said).toEqual([])
         const events = heard as readonly FcmpEvent[]
         const { ends, left } = endsOfQuestions(events)
         expect(left, said).toEqual([])

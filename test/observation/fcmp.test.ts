@@ -30,7 +30,7 @@ function shape(event: FcmpEvent): string {
   return `${event.data.from} → ${event.data.to} (${event.data.trigger})`
 }
 
-const expected = (story: Story) => ({ run_id: 'run_1', status: story.stateOf('run_1') as RunStatus })
+const expected = (story: Story) => ({ runId: 'run_1', status: story.stateOf('run_1') as RunStatus })
 
 describe('FCMP: stream of a run', () => {
   test('a reply: the questions stand right before waiting_user, the reply right before queued', () => {

@@ -42,7 +42,7 @@ test('real runes: the views of a real log show asked, approved, done', async () 
 
   const stream = fcmpStream(runes, runId)
   const status = stateAt(runes).get(runId)?.state as RunStatus
-  expect(checkFcmp(stream, { run_id: runId, status })).toEqual([])
+  expect(checkFcmp(stream, { runId: runId, status })).toEqual([])
   expect(stream.at(-2)).toMatchObject({ type: 'assistant.message.final', data: { text: 'Order 42 is refunded.' } })
   expect(stream.find((event) => event.type === 'user.input.required')?.data).toMatchObject({ interaction_id })
 

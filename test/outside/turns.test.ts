@@ -25,8 +25,8 @@ scenario('TU-02', 'each rune of a turn is written once, on its move, with its pa
   // GIVEN a turn with a round of calls whose text comes in two halves
   const gate = house.gate()
   const input = [
-    holding(gate, { ...together(say('Let me see.'), call('look', { result: 'a blue lamp' })), usage: usage(11, 7) }),
-    { ...say('Well done.'), usage: usage(20, 3) },
+    holding(gate, { ...together(say('Let me see.'), call('look', { result: 'a blue lamp' })), usage: said(11, 7) }),
+    { ...say('Well done.'), usage: said(20, 3) },
   ]
   const first = await house.submit(input)
   await isTalking(first.session_id, first.run_id, 'Let me')
@@ -71,6 +71,7 @@ scenario('TU-02', 'each rune of a turn is written once, on its move, with its pa
   expect(all.filter(({ trigger }) => trigger === 'turn_finalized')).toEqual([])
 })
 
+const said = (inputTokens: number, outputTokens: number) => ({ inputTokens, outputTokens })
 const usage = (input_tokens: number, output_tokens: number) => ({ input_tokens, output_tokens })
 
 scenario('TU-02', 'a stream that breaks and is tried again is a turn of its own each time', async () => {

@@ -43,12 +43,12 @@ const limit = streamLimits.characters
 const cuts: Readonly<Record<string, readonly ModelEvent[]>> = {
   'the limit of an answer': [delta('x'.repeat(limit - 30)), delta(half), delta(`${secret.slice(15)}${'z'.repeat(30)}`)],
   'the end of a stream that has not said all': [delta(`so far ${half}`), { type: 'delta' } as ModelEvent],
-  'an error': [delta(`so far ${half}`), { type: 'error', error_type: 'broken', message: 'gone', retryable: false }],
+  'an error': [delta(`so far ${half}`), { type: 'error', errorType: 'broken', message: 'gone', retryable: false }],
   'the length that a provider allows': [delta(`so far ${half}`), done('length')],
   'a filter of the provider': [delta(`so far ${half}`), done('content_filter')],
   'the end of reasoning that has not come to its end': [
     delta(`so far ${half}`, 'reasoning'),
-    { type: 'error', error_type: 'broken', message: 'gone', retryable: false },
+    { type: 'error', errorType: 'broken', message: 'gone', retryable: false },
   ],
 }
 
@@ -81,8 +81,8 @@ test('F-91 cuts: a complete answer that ends as a secret begins is recorded whol
 const long = (before: number) => `${'x'.repeat(before)}${secret}${'y'.repeat(100)}`
 
 test.each<[string, ModelEvent]>([
-  ['the message of an error', { type: 'error', error_type: 'broken', message: long(3_990), retryable: false }],
-  ['the type of an error', { type: 'error', error_type: long(190), message: 'gone', retryable: false }],
+  ['the message of an error', { type: 'error', errorType: 'broken', message: long(3_990), retryable: false }],
+  ['the type of an error', { type: 'error', errorType: long(190), message: 'gone', retryable: false }],
   ['the name of an unknown tool', { type: 'tool_call', name: long(90).slice(0, 150), arguments: {} }],
   ['arguments that are no JSON', { type: 'tool_call', name: 'work', arguments: `{"k": ${secret}}` }],
   ['long arguments that are no JSON', { type: 'tool_call', name: 'work', arguments: long(3_990) }],

@@ -7,6 +7,7 @@ import { decideAndAppend } from '../../src/runtime/decide-and-append.ts'
 import { agent } from '../../src/runtime/define-agent.ts'
 import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { createSessions } from '../../src/runtime/session-cache.ts'
+import { storeWith } from '../support/store-with.ts'
 
 /** A session whose pause loses its first `races` races against another writer. */
 async function pausing(races: number) {
@@ -21,7 +22,7 @@ async function pausing(races: number) {
     },
   }
   const agents = { main: agent({ role: 'main', model: scriptedModel([say('Done.')]) }) }
-  const sw = await createStatewright({ store: { ...store, runelog }, agents })
+  const sw = await createStatewright({ store: storeWith(store, { runelog }), agents })
   onTestFinished(() => sw.close())
   const run = await sw.runs.start({ agent: 'main', input: 'Go.' })
   await run.result()

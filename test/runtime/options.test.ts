@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { aiSdkModel } from '../../src/adapters/ai-sdk/ai-sdk-model.ts'
 import { workspaceTools } from '../../src/adapters/workspace/workspace-tools.ts'
 import { asOptions, asRecord, budgetOptions, policyOptions } from '../../src/runtime/options.ts'
-import { breakOff, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { breakOff, type Scripted, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 
 test('options: a budget is recorded in snake_case, with the limits that were declared and no others', () => {
   const declared = { tokens: 1, toolCalls: 2, wallTimeMs: 3, costUsd: 4 }
@@ -45,6 +45,16 @@ const settings = { max_output_tokens: 5 } as object
 
 test.each([
   ['breakOff', () => breakOff('gone', { error_type: 'x' } as object), 'errorType'],
+  [
+    'the usage of an answer',
+    () => scriptedModel([{ ...say('a'), usage: { input_tokens: 1 } } as object as Scripted]),
+    'inputTokens',
+  ],
+  [
+    'the error of an answer',
+    () => scriptedModel([{ ...say('a'), error: { error_type: 'x' } } as object as Scripted]),
+    'errorType',
+  ],
   ['scriptedModel', () => scriptedModel([], { before_delta: () => {} } as object), 'beforeDelta'],
   [
     'aiSdkModel',

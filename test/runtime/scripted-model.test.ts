@@ -47,7 +47,7 @@ test('scripted model: each answer of the script is played in its place', async (
   dialogue.push(said('Done.'))
   expect(await hear(model, dialogue)).toMatchObject({
     kind: 'error',
-    error_type: 'script_ended',
+    errorType: 'script_ended',
     message: expect.stringContaining('it has 4 answers, and this would be number 5'),
     retryable: false,
   })
@@ -79,7 +79,7 @@ test('scripted model: a function decides by the request and by how many answers 
 
 test('scripted model: a broken answer is an error that keeps the text before it', async () => {
   const model = scriptedModel([breakOff('overloaded', { errorType: 'rate_limit', text: 'so' })])
-  expect(await hear(model)).toMatchObject({ kind: 'error', error_type: 'rate_limit', retryable: true, partial: 'so' })
+  expect(await hear(model)).toMatchObject({ kind: 'error', errorType: 'rate_limit', retryable: true, partial: 'so' })
 })
 
 test('scripted model: a text comes in as many pieces as were asked for', async () => {
@@ -166,7 +166,7 @@ test('scripted model: a function that returns no answer fails the run, and the m
   for (const returned of unusable)
     expect(await hear(scriptedModel(() => returned as ReturnType<typeof say>))).toMatchObject({
       kind: 'error',
-      error_type: 'script_unfit',
+      errorType: 'script_unfit',
       message: expect.stringContaining('The function of the script returned what cannot be played. '),
       retryable: false,
     })

@@ -11,6 +11,7 @@ import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { createSessions } from '../../src/runtime/session-cache.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import { created, move } from '../support/drafts.ts'
+import { storeWith } from '../support/store-with.ts'
 import { createWorld } from '../support/world.ts'
 
 const session_id = 'ses_1'
@@ -130,7 +131,7 @@ test('fold cache: an entry that cannot be written harms no session', async () =>
     },
   }
   const world = await createWorld({
-    store: { ...store, foldCache: failing },
+    store: storeWith(store, { foldCache: failing }),
     agents: { a: agent({ role: 'a', model, tools: [echo], maxRounds: steps + 1 }) },
   })
   const run = await world.sw.runs.start({ agent: 'a', input: 'go' })

@@ -220,7 +220,7 @@ export function goalStopPlays(goalPlay: GoalPlay, ended: Ended) {
       ),
     )
 
-  const usage = { input_tokens: 50, output_tokens: 50 }
+  const usage = { inputTokens: 50, outputTokens: 50 }
   scenario(
     'GO-06',
     'budget exhausted: tokens, tool calls, cost and drafts end a goal wherever it is',
@@ -300,6 +300,6 @@ async function* silent(_request: unknown, signal: AbortSignal): AsyncGenerator<n
 /** It calls a tool it does not have, so that it needs a second step, which its goal cannot pay for. */
 async function* chatty() {
   yield { type: 'tool_call', name: 'shop.look', arguments: {} } as const
-  yield { type: 'usage', input_tokens: 5, output_tokens: 5 } as const
+  yield { type: 'usage', inputTokens: 5, outputTokens: 5 } as const
   yield { type: 'done', finish: 'tool_calls' } as const
 }

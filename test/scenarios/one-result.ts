@@ -20,7 +20,7 @@ function toolbox(...script: readonly Scripted[]) {
     counting({
       name: 'jailed',
       input: anything,
-      run: () => Promise.reject(Object.assign(new Error('Out of bounds.'), { sandbox_violation: true })),
+      run: () => Promise.reject(Object.assign(new Error('Out of bounds.'), { sandboxViolation: true })),
     }),
     counting({ name: 'strict', input: z.object({ n: z.int() }), run: () => 'done' }),
     counting({ name: 'asks', input: anything, approval: 'always', run: () => 'done' }),

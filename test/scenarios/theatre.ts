@@ -16,6 +16,7 @@ import { tool } from '../../src/runtime/tools/define-tool.ts'
 import type { Tool } from '../../src/runtime/tools/tool.ts'
 import { type Connection, connect } from '../support/dying-runelog.ts'
 import type { Play } from '../support/scenario.ts'
+import { storeWith } from '../support/store-with.ts'
 import { verifierOf } from '../support/verifier.ts'
 import { createWorld, type WorldOptions } from '../support/world.ts'
 import type { Store } from './stores.ts'
@@ -66,7 +67,7 @@ export function streamProblems(runes: readonly Rune[]): readonly Problem[] {
   const state = newSessionState(runes[0]?.session_id ?? '')
   for (const rune of runes) foldSession(state, rune)
   return [...state.runs.values()].flatMap(({ run_id, status }) =>
-    checkFcmp(fcmpStream(runes, run_id), { run_id, status: status as RunStatus }),
+    checkFcmp(fcmpStream(runes, run_id), { runId: run_id, status: status as RunStatus }),
   )
 }
 
@@ -74,7 +75,7 @@ async function open(opened: Awaited<ReturnType<Store['open']>>, { warnings: _, .
   let connection: Connection = connect(opened.runelog)
   const { policy = { mode: 'full_access' }, ...rest } = props
   const world = await createWorld({
-    store: { ...opened, runelog: connection.runelog },
+    store: storeWith(opened, { runelog: connection.runelog }),
     policy,
     through: opened.through,
     ...rest,

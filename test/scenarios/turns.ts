@@ -21,8 +21,8 @@ export function turnPlays(store: Store) {
       () => {
         const look = counting({ name: 'look', input: anything, readOnly: true, run: () => 'seen' })
         const script = [
-          { ...call('look'), text: 'Let me see.', usage: { input_tokens: 11, output_tokens: 7 } },
-          { ...say('Well done.'), usage: { input_tokens: 20, output_tokens: 3 } },
+          { ...call('look'), text: 'Let me see.', usage: { inputTokens: 11, outputTokens: 7 } },
+          { ...say('Well done.'), usage: { inputTokens: 20, outputTokens: 3 } },
           say('Never heard.'),
         ]
         return { ...talkingModel(script), tools: [look] }

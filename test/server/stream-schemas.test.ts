@@ -38,7 +38,7 @@ async function open() {
   const mood = { primary: 'worry', category: 'negative', confidence: 0.8 }
   const { world, backend } = await createBackendWorld({
     support: supportAgent([{ ...refund, text: 'I pay it back. ', emotion: mood }, form, say('Done.')]),
-    broken: supportAgent([{ text: 'Well', calls: [], error: { error_type: 'x', message: 'Gone.', retryable: false } }]),
+    broken: supportAgent([{ text: 'Well', calls: [], error: { errorType: 'x', message: 'Gone.', retryable: false } }]),
   })
   onTestFinished(() => world.end())
   const streams = await startStreams({ backend, timers: world.hand.timers, warn: console.error })

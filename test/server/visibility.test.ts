@@ -218,7 +218,7 @@ test('F-38 visibility: a reader sees neither the question of a critic nor the an
 
   // AND the stream of its run tells where it stands, without content
   const { items } = (await ask(`/api/runs/${run_id}/events/history`, { token: secretOf('read') })).json
-  expect(checkFcmp(items, { run_id, status: 'succeeded' })).toEqual([])
+  expect(checkFcmp(items, { runId: run_id, status: 'succeeded' })).toEqual([])
   expect(streams[3]?.heard.map(({ data }) => JSON.parse(data))).toEqual(items)
   const moves = items.flatMap(({ data }: { data: { to?: string } }) => data.to ?? [])
   expect([...new Set(moves)]).toEqual(['running', 'waiting_user', 'queued', 'succeeded'])

@@ -4,6 +4,7 @@ import { createCast, goal, type Outside } from '../../examples/02-goal/cast.ts'
 import { closeStore, openStore } from '../../src/app/open-store.ts'
 import { createStatewright } from '../../src/app/statewright.ts'
 import type { Json } from '../../src/kernel/json.ts'
+import { storeWith } from './store-with.ts'
 
 /** The example in a process that kills itself right after its n-th append, or lives to the end and prints how it stands. */
 const [folder = '.', diesAt = '0'] = process.argv.slice(2)
@@ -34,7 +35,7 @@ const runelog: typeof store.runelog = {
   },
 }
 const sw = await createStatewright({
-  store: { ...store, runelog },
+  store: storeWith(store, { runelog }),
   agents: createCast(outside),
   policy: { mode: 'full_access' },
   plans: { registry: join(import.meta.dirname, '../../examples/02-goal/registry') },

@@ -37,4 +37,4 @@ export function gist(events: readonly ModelEvent[]) {
   return { text: text('text'), reasoning: text('reasoning'), others }
 }
 
-export const nameOf = (event: ModelEvent) => (event.type === 'error' ? event.error_type : event.type)
+export const nameOf = (event: ModelEvent) => (event.type === 'error' ? event.errorType : event.type)

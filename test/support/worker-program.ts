@@ -7,6 +7,7 @@ import { Fault } from '../../src/faults/fault.ts'
 import type { Append, Runelog } from '../../src/runelog/port.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import type { Settings } from '../../src/runtime/engine.ts'
+import { storeWith } from './store-with.ts'
 import { workerAgents } from './worker-agents.ts'
 
 /**
@@ -113,7 +114,7 @@ function freezeInTransaction() {
 if (stop_in_transaction) freezeInTransaction()
 const store = await openStore(url, { leaseMs: settings.leaseMs, warn })
 const sw = await createStatewright({
-  store: { ...store, runelog: watched(store.runelog) },
+  store: storeWith(store, { runelog: watched(store.runelog) }),
   agents: workerAgents(witness),
   settings,
   maxConcurrentRuns: limit,

@@ -49,15 +49,15 @@ const rules: readonly Rule[] = [
 export function classifyError(thrown: unknown, now: number): ErrorEvent {
   const evidence = evidenceIn(thrown)
   const type = rules.find((rule) => fits(rule, evidence))?.type ?? 'provider_error'
-  const retry_after_ms = retryAfter(evidence.headers, now)
+  const retryAfterMs = retryAfter(evidence.headers, now)
   const event = errorEvent(type, detail(type, evidence))
-  return event.retryable && retry_after_ms !== undefined ? { ...event, retry_after_ms } : event
+  return event.retryable && retryAfterMs !== undefined ? { ...event, retryAfterMs } : event
 }
 
 /** The error event of a declared type, with an optional detail. */
-export function errorEvent(error_type: ErrorTypeName, detail = ''): ErrorEvent {
-  const { says, retryable } = errorTypes[error_type]
-  return { type: 'error', error_type, message: detail === '' ? says : `${says} ${detail}`, retryable }
+export function errorEvent(errorType: ErrorTypeName, detail = ''): ErrorEvent {
+  const { says, retryable } = errorTypes[errorType]
+  return { type: 'error', errorType, message: detail === '' ? says : `${says} ${detail}`, retryable }
 }
 
 function fits({ statuses, words, message }: Rule, evidence: Evidence): boolean {

@@ -99,7 +99,7 @@ function* usageOf(usage: unknown): Iterable<ModelEvent> {
   const input = countIn(inputTokens)
   const output = countIn(outputTokens)
   if (input !== undefined || output !== undefined)
-    yield { type: 'usage', input_tokens: input ?? 0, output_tokens: output ?? 0 }
+    yield { type: 'usage', inputTokens: input ?? 0, outputTokens: output ?? 0 }
 }
 
 function countIn(tokens: unknown): number | undefined {

@@ -95,7 +95,7 @@ export function createReader(connection: Pick<Connection, 'send' | 'text'>, segm
   }
 
   async function rows<V extends Json>({ name }: ReadModel<V>, query: ModelQuery = {}): Promise<readonly Row<V>[]> {
-    const { tag, prefix, after, limit, backward = false, by_key = false } = query
+    const { tag, prefix, after, limit, backward = false, byKey = false } = query
     const values: unknown[] = [name]
     const value = (v: unknown) => `$${values.push(v)}`
     const conditions = ['model = $1']
@@ -107,7 +107,7 @@ export function createReader(connection: Pick<Connection, 'send' | 'text'>, segm
     }
     const direction = backward ? 'DESC' : 'ASC'
     const sql = `SELECT key, tag, sort, value FROM statewright.model_row WHERE ${conditions.join(' AND ')}
-      ORDER BY ${by_key ? '' : `sort ${direction}, `}key ${direction} ${limit === undefined ? '' : `LIMIT ${value(limit)}`}`
+      ORDER BY ${byKey ? '' : `sort ${direction}, `}key ${direction} ${limit === undefined ? '' : `LIMIT ${value(limit)}`}`
     return (await text<StoredModelRow>(sql, values)).map((stored) => readRow<V>(stored))
   }
 

@@ -144,14 +144,14 @@ function toRecord([event_id, header, payload, salt, hash, position]: RuneColumns
 const lastCharacter = '\u{10ffff}'
 
 /** Rows without a `sort` come first, which is also how SQLite orders them. */
-function rowsQuery(model: string, { tag, prefix, after, limit, backward = false, by_key = false }: ModelQuery) {
+function rowsQuery(model: string, { tag, prefix, after, limit, backward = false, byKey = false }: ModelQuery) {
   const conditions: (readonly [sql: string, ...values: Value[]])[] = [['model = ?', model]]
   if (tag !== undefined) conditions.push(['tag = ?', tag])
   if (prefix !== undefined) conditions.push(['key >= ? AND key < ?', prefix, `${prefix}${lastCharacter}`])
   if (after !== undefined) conditions.push(beyond(after, backward))
   const direction = backward ? 'DESC' : 'ASC'
   const sql = `SELECT key, tag, sort, value FROM model_row WHERE ${conditions.map(([text]) => text).join(' AND ')}
-    ORDER BY ${by_key ? '' : `sort ${direction}, `}key ${direction} LIMIT ?`
+    ORDER BY ${byKey ? '' : `sort ${direction}, `}key ${direction} LIMIT ?`
   return { sql, values: [...conditions.flatMap(([, ...values]) => values), limit ?? -1] }
 }
 

@@ -4,7 +4,9 @@ type Waiting = { readonly due: number; readonly fn: () => void }
 
 /** A clock that only `advance` moves, with timers that follow it. Pass `clock` and `timers` as ports. */
 export interface TestClock {
+  /** The time that `advance` moves. */
   readonly clock: Clock
+  /** Timers that fire when `advance` passes them. */
   readonly timers: Timers
   /** Moves time on and fires what falls due, in order. Work that a timer causes ends before the next timer fires. */
   advance(ms: number): Promise<void>

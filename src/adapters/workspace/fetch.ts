@@ -12,11 +12,15 @@ import { breach } from './root.ts'
 export interface FetchOptions {
   /** Host names that may be reached: `example.com`, or `*.example.com` for everything below it. */
   readonly allow: readonly string[]
+  /** How long one page may take, in milliseconds. Default: 30000. */
   readonly timeoutMs?: number
+  /** A longer page is kept whole and cut for the model. Default: 64000. */
   readonly maxOutputBytes?: number
+  /** How many redirects are followed. Default: 5. */
   readonly maxRedirects?: number
-  /** How names become addresses, and which addresses may be reached. A test has its own. */
+  /** How names become addresses. A test has its own. */
   readonly lookup?: LookupFunction
+  /** Which addresses may be reached. Default: public ones. */
   readonly isReachable?: (address: string) => boolean
 }
 

@@ -6,7 +6,7 @@ import { isOwnFile } from './own-files.ts'
 
 /** An attempt to leave the workspace, stopped. The runtime records it as a violation, not as a failure. */
 export function breach(message: string): Error {
-  return Object.assign(new DidNotHappen(message), { sandbox_violation: true })
+  return Object.assign(new DidNotHappen(message), { sandboxViolation: true })
 }
 
 /** The unprivileged user that a workspace belongs to. */

@@ -13,7 +13,9 @@ import { breach, type Owner, type Root } from './root.ts'
 export interface ShellOptions {
   /** Without it, a command gets a network of its own with nothing in it. */
   readonly network?: boolean
+  /** How long one command may take, in milliseconds. Default: 60000. */
   readonly timeoutMs?: number
+  /** A longer output is kept whole and cut for the model. Default: 64000. */
   readonly maxOutputBytes?: number
 }
 

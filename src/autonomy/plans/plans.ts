@@ -125,6 +125,7 @@ export type PlanDocuments = Readonly<Record<string, Json>>
 
 /** A frozen file by its name. */
 export interface PlanFile {
+  /** Its name, such as `execution_graph.json`. */
   readonly name: string
   /** Where the text is kept: `blob_` and the SHA-256 of it. */
   readonly ref: string

@@ -101,6 +101,7 @@ export function statementOf(lineage: Lineage, files: readonly FileDigest[]) {
 
 /** Signs bytes with one key. Ed25519 is deterministic, so signed files of the same input are equal. */
 export interface Signer {
+  /** Names the key in the envelope. */
   readonly keyid: string
   /** Base64. */
   sign(bytes: Uint8Array): string
@@ -108,7 +109,9 @@ export interface Signer {
 
 /** Checks signatures of one key. */
 export interface SignatureCheck {
+  /** The `keyid` that the envelope must name. */
   readonly keyid: string
+  /** Returns whether the signature of these bytes is valid. */
   verify(bytes: Uint8Array, signature: string): boolean
 }
 

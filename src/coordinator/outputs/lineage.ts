@@ -16,8 +16,11 @@ import type { Lineage } from '../schemas/record.ts'
 
 /** A file of a plan that does not verify. */
 export interface PlanProblem {
+  /** The name of the file. */
   readonly file: string
+  /** The check that failed. */
   readonly check: 'schema' | 'checksum' | 'lineage' | 'topology' | 'signature'
+  /** What is wrong, for people. */
   readonly message: string
 }
 

@@ -128,7 +128,8 @@ function strayAnswers(pack: AnswerPack, asked: QuestionPack): Problem[] {
 
 /** Answers by key or id of the question: a suggested value, a text, or data. */
 export type Choices = Readonly<Record<string, Choice>>
-type Choice = string | { readonly text: string } | { readonly data: Json }
+/** The answer to one question. */
+export type Choice = string | { readonly text: string } | { readonly data: Json }
 
 /**
  * The answer pack of these choices. A question without a choice gets its default. A choice for an unknown question stays

@@ -74,6 +74,7 @@ export interface RuleEngine {
 export interface RuleCheck {
   /** Null when it cannot even be read. */
   readonly annotations: Readonly<Record<string, string | undefined>> | null
+  /** What is wrong with the rule. Empty: it can be evaluated. */
   readonly problems: readonly string[]
 }
 
@@ -81,13 +82,17 @@ export interface RuleCheck {
 export interface RuleSets {
   /** Names the content, so that an engine may keep what it has parsed. */
   readonly digest: string
+  /** The text of each rule by its id, for each verdict. */
   readonly policies: { readonly [V in Verdict]: Readonly<Record<string, string>> }
 }
 
 /** One step to judge. */
 export interface RuleRequest {
+  /** The agent that the step is for. */
   readonly agent_id: string
+  /** The command that the step calls. */
   readonly command_id: string
+  /** The attributes that rules can read. */
   readonly context: RuleContext
 }
 

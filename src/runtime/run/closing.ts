@@ -191,7 +191,7 @@ async function evidenceIn(engine: Engine, { tool, how, value }: Report): Promise
   if (how !== 'returned') {
     const evidence = evidenceOf('tool', value, engine.redactor.redact)
     if (how === 'crashed') return evidence
-    return { ...evidence, reported: isMarked(value, 'did_not_happen') ? 'did_not_happen' : 'failed' }
+    return { ...evidence, reported: isMarked(value, 'didNotHappen') ? 'did_not_happen' : 'failed' }
   }
   const outcome = await returned(tool, value, engine)
   const report = { source: 'tool', message: 'The tool returned after it was given up.', reported: 'done' } as const

@@ -175,10 +175,10 @@ async function steer(hold: Hold, cut: Cut): Promise<Went> {
 
 /** The stream broke: a new turn tries again, unless that was the last try or the session takes no new turn. */
 async function broken(hold: Hold, error: StreamError, cut: Cut): Promise<Went> {
-  const { error_type, message, retryable, retry_after_ms } = error
+  const { errorType: error_type, message, retryable, retryAfterMs } = error
   const { engine, run, state, definition } = hold
   const delay = retryable
-    ? retryDelay(run.tries + 1, definition.retries, { random: engine.random, retry_after_ms })
+    ? retryDelay(run.tries + 1, definition.retries, { random: engine.random, retryAfterMs })
     : undefined
   const isTroubled = isOneTooMany(hold)
   const goesOn = delay !== undefined && !isTroubled && isActive(state)

@@ -145,7 +145,7 @@ export function isGivenUp(outcome: Outcome): boolean {
 
 /** Whether a cancelled tool threw because of that. To call an irreversible one failed would permit it a second time. */
 function isOfCancel(tool: Tool, thrown: unknown, { reason }: AbortSignal): boolean {
-  if (isMarked(thrown, 'did_not_happen')) return false
+  if (isMarked(thrown, 'didNotHappen')) return false
   return (tool.irreversible && !tool.idempotent) || isAbort(thrown, reason)
 }
 
@@ -153,7 +153,7 @@ function isOfCancel(tool: Tool, thrown: unknown, { reason }: AbortSignal): boole
 function leavesUnknown(tool: Tool, thrown: unknown): boolean {
   if (tool.idempotent) return false
   if (isMarked(thrown, 'outcomeUnknown')) return true
-  return tool.irreversible && tool.onError === 'unknown' && !isMarked(thrown, 'did_not_happen')
+  return tool.irreversible && tool.onError === 'unknown' && !isMarked(thrown, 'didNotHappen')
 }
 
 /** Async, so that a tool that throws at once is a tool that rejects. */
@@ -174,7 +174,7 @@ async function outcomeOf(tool: Tool, end: End, keepWhole: KeepWhole, redactor: R
     const { thrown } = end
     if (leavesUnknown(tool, thrown)) return { status: 'unknown', evidence: evidenceOf('tool', thrown, clean) }
     const { message, kind } = readThrown(thrown, clean)
-    if (isMarked(thrown, 'sandbox_violation')) return { status: 'sandbox_violation', error: message }
+    if (isMarked(thrown, 'sandboxViolation')) return { status: 'sandbox_violation', error: message }
     return { status: 'error', error: message, error_kind: kind }
   }
   return returned(tool, end.value, { keepWhole, redactor })

@@ -75,6 +75,7 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
 
 /** What a probe found out. */
 export type Probed =
+  /** It happened. `result` is what the action returned. */
   | { readonly outcome: 'happened'; readonly result?: Json }
   | { readonly outcome: 'did_not' }
   | { readonly outcome: 'cannot_tell' }
@@ -83,6 +84,7 @@ export type Probed =
 export type Asked =
   /** `is_default`: no person answered; the defaults were taken after a timeout, or because no one may be asked. */
   | { readonly action: 'approve' | 'edit'; readonly data?: Readonly<Record<string, Json>>; readonly is_default?: true }
+  /** A person said no. */
   | { readonly action: 'reject'; readonly reason?: string }
   | { readonly action: 'silence' }
 
@@ -118,10 +120,10 @@ export interface ToolContext {
 /**
  * A tool throws this when it knows that its action did not happen: the call has failed, and may be made again. Any
  * other error of an irreversible tool leaves its outcome unknown, and an error with `outcomeUnknown: true` does so for
- * every tool that may not be repeated. The runtime reads the mark `did_not_happen: true` and not the class.
+ * every tool that may not be repeated. The runtime reads the mark `didNotHappen: true` and not the class.
  */
 export class DidNotHappen extends Error {
   override readonly name = 'DidNotHappen'
-  // biome-ignore lint/style/useNamingConvention: the mark is read by its name, also on errors of other classes
-  readonly did_not_happen = true
+  /** The mark that the runtime reads, also on errors of other classes. */
+  readonly didNotHappen = true
 }

@@ -67,9 +67,9 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
   // A retry would cost as much again and most likely end the same way.
   const tooMuch = (what: string, limit: number) =>
     broken('answer_too_long', `The answer has more than ${limit} ${what}, which is the limit for one answer.`, false)
-  const broken = (error_type: string, message: string, retryable: boolean): StreamError => ({
+  const broken = (errorType: string, message: string, retryable: boolean): StreamError => ({
     kind: 'error',
-    error_type: beginning(error_type, clean, streamLimits.name),
+    errorType: beginning(errorType, clean, streamLimits.name),
     message: beginning(message, clean, longestMessage),
     retryable,
     partial: wellFormed(),
@@ -115,11 +115,11 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
         return undefined
       }
       case 'usage':
-        usage = { input_tokens: event.input_tokens, output_tokens: event.output_tokens }
+        usage = { input_tokens: event.inputTokens, output_tokens: event.outputTokens }
         return undefined
       case 'error': {
-        const { error_type, message, retryable, retry_after_ms } = event
-        return { ...broken(error_type, message, retryable), ...(retry_after_ms !== undefined && { retry_after_ms }) }
+        const { errorType, message, retryable, retryAfterMs } = event
+        return { ...broken(errorType, message, retryable), ...(retryAfterMs !== undefined && { retryAfterMs }) }
       }
       case 'done':
         // An answer that a filter cut may lack half of its calls, so none of them is made.
@@ -261,16 +261,20 @@ function eventProblem(event: ModelEvent): string | undefined {
     case 'provider_state':
       return given.state === undefined ? 'A provider_state has no state.' : undefined
     case 'usage':
-      return isCount(given.input_tokens) && isCount(given.output_tokens)
+      return isCount(given.inputTokens) && isCount(given.outputTokens)
         ? undefined
-        : `The usage is not in whole tokens from 0 to ${streamLimits.tokens}.`
-    case 'error':
-      if (typeof given.error_type !== 'string' || typeof given.message !== 'string')
-        return 'An error has no error_type or no message.'
+        : `The inputTokens and outputTokens of a usage are not whole numbers from 0 to ${streamLimits.tokens}.`
+    case 'error': {
+      const unknown = Object.keys(given).find((field) => !errorFields.includes(field))
+      if (unknown !== undefined)
+        return `An error has the unknown field ${shown(unknown)}. Known fields: ${errorFields.join(', ')}.`
+      if (typeof given.errorType !== 'string' || typeof given.message !== 'string')
+        return 'An error has no errorType or no message.'
       if (typeof given.retryable !== 'boolean') return 'The retryable of an error is neither true nor false.'
-      return given.retry_after_ms === undefined || isUpTo(Number.MAX_VALUE, given.retry_after_ms)
+      return given.retryAfterMs === undefined || isUpTo(Number.MAX_VALUE, given.retryAfterMs)
         ? undefined
-        : 'The retry_after_ms of an error is not a number of milliseconds.'
+        : 'The retryAfterMs of an error is not a number of milliseconds.'
+    }
     case 'done':
       return finishes.has(given.finish) ? undefined : `The stream finished with ${shown(given.finish)}.`
     default:
@@ -278,6 +282,7 @@ function eventProblem(event: ModelEvent): string | undefined {
   }
 }
 
+const errorFields = ['type', 'errorType', 'message', 'retryable', 'retryAfterMs']
 const finishes: ReadonlySet<unknown> = new Set(['stop', 'tool_calls', 'length', 'content_filter'])
 
 const isUpTo = (most: number, value: unknown) => typeof value === 'number' && value >= 0 && value <= most

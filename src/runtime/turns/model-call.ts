@@ -108,13 +108,13 @@ const longestPatienceMs = 5 * 60_000
 export function retryDelay(
   failed: number,
   policy: RetryPolicy,
-  { random, retry_after_ms = 0 }: { readonly random: Random; readonly retry_after_ms?: number | undefined },
+  { random, retryAfterMs = 0 }: { readonly random: Random; readonly retryAfterMs?: number | undefined },
 ): number | undefined {
-  if (failed >= policy.tries || retry_after_ms > longestPatienceMs) return undefined
+  if (failed >= policy.tries || retryAfterMs > longestPatienceMs) return undefined
   const { firstDelayMs, longestDelayMs } = policy
   const part = Math.min(1, Math.max(0, random()))
   const waited = Math.min(firstDelayMs * 2 ** (failed - 1), longestDelayMs) * (0.5 + part / 2)
-  const wished = retry_after_ms === 0 ? 0 : retry_after_ms + part * firstDelayMs
+  const wished = retryAfterMs === 0 ? 0 : retryAfterMs + part * firstDelayMs
   return Math.ceil(Math.max(waited, wished))
 }
 

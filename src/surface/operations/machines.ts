@@ -104,7 +104,7 @@ export const findSubjects = defineOperation({
     ),
   }),
   async run({ runelog, views }, { query: { prefix, limit } }) {
-    const rows = await runelog.rows(subjects, { prefix, limit, backward: true, by_key: true })
+    const rows = await runelog.rows(subjects, { prefix, limit, backward: true, byKey: true })
     const items = rows.map(async ({ key, sort, value: { machine, state, session_id } }) => {
       const isHidden = machine === 'contract' && (await views.of(session_id)).hidden.has(key)
       return isHidden ? [] : [{ subject_id: key, machine, state, session_id, at: sort ?? 0 }]

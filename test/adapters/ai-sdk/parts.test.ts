@@ -52,7 +52,7 @@ test('ai-sdk parts: a tool that the provider runs itself is text, never a call',
 
 test('ai-sdk parts: an approval for a tool of the provider cannot be given', async () => {
   const { others } = await hear([{ type: 'tool-approval-request', approvalId: 'a', toolCallId: 'c' }, finish('stop')])
-  expect(others).toMatchObject([{ error_type: 'bad_request', retryable: false }])
+  expect(others).toMatchObject([{ errorType: 'bad_request', retryable: false }])
 })
 
 test.each([
@@ -67,15 +67,15 @@ test.each([
   ['something new', 'x', ['stream_truncated']],
 ])('ai-sdk parts: an answer with a call that finishes with %s (%s) is %j', async (unified, raw, expected) => {
   const { others } = await hear([call, finish(unified, raw)])
-  expect(others.map((event) => (event.type === 'error' ? event.error_type : event.type))).toEqual(expected)
+  expect(others.map((event) => (event.type === 'error' ? event.errorType : event.type))).toEqual(expected)
 })
 
 test('usage: tokens that the provider did not count are not made up, and those that are no number are left out', async () => {
   const usage = { inputTokens: { total: 12 }, outputTokens: { total: Number.NaN } }
   expect((await hear([{ ...finish('stop'), usage }])).others[0]).toEqual({
     type: 'usage',
-    input_tokens: 12,
-    output_tokens: 0,
+    inputTokens: 12,
+    outputTokens: 0,
   })
   expect((await hear([finish('stop')])).others).toEqual([{ type: 'done', finish: 'stop' }])
 })

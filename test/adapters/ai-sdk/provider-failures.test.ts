@@ -18,8 +18,8 @@ afterAll(() => server.stop())
 
 interface Row {
   readonly act: Act
-  readonly error_type: keyof typeof errorTypes
-  readonly retry_after_ms?: number
+  readonly errorType: keyof typeof errorTypes
+  readonly retryAfterMs?: number
   /** The words of the provider that must be shown. */
   readonly told?: string
 }
@@ -36,72 +36,72 @@ const after = (seconds: string) => ({ headers: { 'retry-after': seconds } })
 const rows: readonly Row[] = [
   {
     act: refusal(429, 'rate_limit_error', 'Slow down', after('7')),
-    error_type: 'rate_limited',
-    retry_after_ms: 7_000,
+    errorType: 'rate_limited',
+    retryAfterMs: 7_000,
     told: 'Slow down',
   },
   {
     act: refusal(429, 'rate_limit_exceeded', 'Slow down', {
       headers: { 'retry-after-ms': '1500', 'retry-after': '2' },
     }),
-    error_type: 'rate_limited',
-    retry_after_ms: 1_500,
+    errorType: 'rate_limited',
+    retryAfterMs: 1_500,
   },
   {
     act: refusal(429, 'tokens', 'Rate limit reached: too many tokens, context window of 1 min'),
-    error_type: 'rate_limited',
+    errorType: 'rate_limited',
   },
   {
     act: refusal(429, 'insufficient_quota', 'You exceeded your current quota', after('1')),
-    error_type: 'quota_exhausted',
+    errorType: 'quota_exhausted',
     told: 'current quota',
   },
-  { act: refusal(402, 'billing_error', 'Pay first'), error_type: 'quota_exhausted' },
-  { act: refusal(500, 'api_error', 'Internal server error'), error_type: 'provider_error', told: 'HTTP 500. Internal' },
-  { act: refusal(503, 'server_error', 'Try later', after('3')), error_type: 'provider_error', retry_after_ms: 3_000 },
-  { act: refusal(529, 'overloaded_error', 'Overloaded'), error_type: 'provider_error', told: 'Overloaded' },
-  { act: refusal(502, '', '', { page: '<html>Bad gateway</html>' }), error_type: 'provider_error', told: 'HTTP 502' },
-  { act: refusal(408, 'timeout_error', 'Too slow'), error_type: 'timeout' },
-  { act: refusal(504, '', '', { page: '<html>Gateway timeout</html>' }), error_type: 'timeout' },
-  { act: refusal(403, 'permission_error', 'Not for you'), error_type: 'auth_refused' },
-  { act: refusal(404, 'not_found_error', 'model: claude-test'), error_type: 'bad_request', told: 'claude-test' },
-  { act: refusal(400, 'invalid_request_error', 'temperature: too hot'), error_type: 'bad_request', told: 'too hot' },
+  { act: refusal(402, 'billing_error', 'Pay first'), errorType: 'quota_exhausted' },
+  { act: refusal(500, 'api_error', 'Internal server error'), errorType: 'provider_error', told: 'HTTP 500. Internal' },
+  { act: refusal(503, 'server_error', 'Try later', after('3')), errorType: 'provider_error', retryAfterMs: 3_000 },
+  { act: refusal(529, 'overloaded_error', 'Overloaded'), errorType: 'provider_error', told: 'Overloaded' },
+  { act: refusal(502, '', '', { page: '<html>Bad gateway</html>' }), errorType: 'provider_error', told: 'HTTP 502' },
+  { act: refusal(408, 'timeout_error', 'Too slow'), errorType: 'timeout' },
+  { act: refusal(504, '', '', { page: '<html>Gateway timeout</html>' }), errorType: 'timeout' },
+  { act: refusal(403, 'permission_error', 'Not for you'), errorType: 'auth_refused' },
+  { act: refusal(404, 'not_found_error', 'model: claude-test'), errorType: 'bad_request', told: 'claude-test' },
+  { act: refusal(400, 'invalid_request_error', 'temperature: too hot'), errorType: 'bad_request', told: 'too hot' },
   {
     act: refusal(400, 'invalid_request_error', 'prompt is too long: 212345 tokens > 200000 maximum'),
-    error_type: 'context_too_long',
+    errorType: 'context_too_long',
     told: '212345',
   },
-  { act: refusal(400, 'context_length_exceeded', 'Too much'), error_type: 'context_too_long' },
+  { act: refusal(400, 'context_length_exceeded', 'Too much'), errorType: 'context_too_long' },
   {
     act: refusal(400, 'BadRequestError', "This model's maximum context length is 4096 tokens."),
-    error_type: 'context_too_long',
+    errorType: 'context_too_long',
   },
-  { act: refusal(413, 'request_too_large', 'Too large'), error_type: 'context_too_long' },
-  { act: refusal(400, 'content_policy_violation', 'Rejected'), error_type: 'content_refused' },
-  { act: refusal(403, 'moderation', 'Your input was flagged'), error_type: 'content_refused' },
-  { act: broken('overloaded_error', 'Overloaded'), error_type: 'provider_error', told: 'Overloaded' },
-  { act: broken('server_error', 'Something broke'), error_type: 'provider_error' },
-  { act: broken('rate_limit_error', 'Slow down'), error_type: 'rate_limited' },
-  { act: broken('rate_limit_exceeded', 'Slow down'), error_type: 'rate_limited' },
-  { act: broken('context_length_exceeded', 'Too much'), error_type: 'context_too_long' },
-  { act: { said: { says: ['Well,'] }, breaks: { how: 'garbles' } }, error_type: 'provider_error' },
-  { act: { hangsUp: true }, error_type: 'connection_lost' },
+  { act: refusal(413, 'request_too_large', 'Too large'), errorType: 'context_too_long' },
+  { act: refusal(400, 'content_policy_violation', 'Rejected'), errorType: 'content_refused' },
+  { act: refusal(403, 'moderation', 'Your input was flagged'), errorType: 'content_refused' },
+  { act: broken('overloaded_error', 'Overloaded'), errorType: 'provider_error', told: 'Overloaded' },
+  { act: broken('server_error', 'Something broke'), errorType: 'provider_error' },
+  { act: broken('rate_limit_error', 'Slow down'), errorType: 'rate_limited' },
+  { act: broken('rate_limit_exceeded', 'Slow down'), errorType: 'rate_limited' },
+  { act: broken('context_length_exceeded', 'Too much'), errorType: 'context_too_long' },
+  { act: { said: { says: ['Well,'] }, breaks: { how: 'garbles' } }, errorType: 'provider_error' },
+  { act: { hangsUp: true }, errorType: 'connection_lost' },
 ]
 
 describe.each(providers)('AI SDK: $title', (provider) => {
   const modelOf = (withKey: string | undefined = key) => provider.model({ url: server.url, key: withKey })
 
   test('every failure has its type, says what happened, and asks for the wait that the provider asked for', async () => {
-    for (const { act, error_type, retry_after_ms, told = '' } of rows) {
+    for (const { act, errorType, retryAfterMs, told = '' } of rows) {
       server.will(act)
       const { others } = gist(await hear(modelOf()))
       expect(others, JSON.stringify(act)).toEqual([
         {
           type: 'error',
-          error_type,
-          retryable: errorTypes[error_type].retryable,
-          message: expect.stringContaining(errorTypes[error_type].says),
-          ...(retry_after_ms !== undefined && { retry_after_ms }),
+          errorType,
+          retryable: errorTypes[errorType].retryable,
+          message: expect.stringContaining(errorTypes[errorType].says),
+          ...(retryAfterMs !== undefined && { retryAfterMs }),
         },
       ])
       expect(others[0]).toMatchObject({ message: expect.stringContaining(told) })
@@ -113,7 +113,7 @@ describe.each(providers)('AI SDK: $title', (provider) => {
   test('a refused key is in no message, wherever the provider quotes it', async () => {
     const wrong = 'opensesame'
     const refused = gist(await hear(modelOf(wrong))).others
-    expect(refused).toEqual([expect.objectContaining({ error_type: 'auth_refused', retryable: false })])
+    expect(refused).toEqual([expect.objectContaining({ errorType: 'auth_refused', retryable: false })])
     expect(server.served.at(-1)?.outcome).toBe('key refused')
     const quoted = `Bad header "authorization: Bearer ${key}" (x-api-key=${key}, ${key})`
     server.will(
@@ -130,7 +130,7 @@ describe.each(providers)('AI SDK: $title', (provider) => {
   test('no server listens at the address', async () => {
     const url = await closedPort()
     const { others } = gist(await hear(provider.model({ url, key })))
-    expect(others).toEqual([expect.objectContaining({ error_type: 'connection_lost', retryable: true })])
+    expect(others).toEqual([expect.objectContaining({ errorType: 'connection_lost', retryable: true })])
   })
 
   test.each(['our signal', 'leaving'])(
@@ -170,7 +170,7 @@ describe.each(needKeys)('AI SDK: $title without a key', (provider: Provider) => 
     expect(aiSdkModel(model).problem?.()).toMatch(/API key is missing.*_API_KEY environment variable/)
     expect(await hear(model)).toEqual([
       expect.objectContaining({
-        error_type: 'auth_refused',
+        errorType: 'auth_refused',
         retryable: false,
         message: expect.stringMatching(/_API_KEY/),
       }),

@@ -142,10 +142,10 @@ test('AI SDK: every thrown value gets a type of the table and a sentence', () =>
   )
   fc.assert(
     fc.property(thrown, (value) => {
-      const { error_type, message, retryable } = classifyError(value, 0)
-      expect(Object.keys(errorTypes)).toContain(error_type)
+      const { errorType, message, retryable } = classifyError(value, 0)
+      expect(Object.keys(errorTypes)).toContain(errorType)
       expect(message).not.toBe('')
-      expect(retryable).toBe(errorTypes[error_type as keyof typeof errorTypes].retryable)
+      expect(retryable).toBe(errorTypes[errorType as keyof typeof errorTypes].retryable)
     }),
     { seed },
   )
@@ -165,6 +165,6 @@ test.each([
   [{ type: 'overloaded_error', message: 'Overloaded' }, 'provider_error'],
   ['prompt is too long', 'context_too_long'],
   [undefined, 'provider_error'],
-])('ai-sdk shapes: %s is %s', (thrown, error_type) => {
-  expect(classifyError(thrown, 0)).toMatchObject({ error_type })
+])('ai-sdk shapes: %s is %s', (thrown, errorType) => {
+  expect(classifyError(thrown, 0)).toMatchObject({ errorType })
 })

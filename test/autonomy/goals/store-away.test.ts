@@ -4,6 +4,7 @@ import { faults } from '../../../src/faults/catalogue.ts'
 import { note, planOf, worker } from '../../scenarios/goal-cast.ts'
 import { registryIn } from '../../support/goal-registry.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
+import { storeWith } from '../../support/store-with.ts'
 import { createWorld } from '../../support/world.ts'
 
 const registry = registryIn(scratchFolder('store-away').fresh())
@@ -17,7 +18,7 @@ test('store away: a goal that met a store out of reach goes on when the store is
     return store.runelog.append(batch)
   }
   const world = await createWorld({
-    store: { ...store, runelog: { ...store.runelog, append } },
+    store: storeWith(store, { runelog: { ...store.runelog, append } }),
     agents: { worker: worker() },
     plans: { registry },
     policy: { mode: 'full_access' },

@@ -9,9 +9,9 @@ import { gatesIn } from './gates.ts'
 export interface Step {
   readonly text: string
   readonly calls: readonly { readonly name: string; readonly arguments: string | Json }[]
-  readonly usage?: { readonly input_tokens: number; readonly output_tokens: number }
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number }
   readonly emotion?: { readonly primary: string; readonly category: string; readonly confidence: number }
-  readonly error?: { readonly error_type: string; readonly message: string; readonly retryable: boolean }
+  readonly error?: { readonly errorType: string; readonly message: string; readonly retryable: boolean }
   /** Half of the text is said, and the other half when this gate is open. */
   readonly holds?: string
   /** The stream breaks so often, and then it does not. */

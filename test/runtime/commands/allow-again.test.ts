@@ -5,6 +5,7 @@ import { isFault } from '../../../src/faults/catalogue.ts'
 import { agent } from '../../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
+import { storeWith } from '../../support/store-with.ts'
 import { createWorld, type WorldOptions } from '../../support/world.ts'
 
 async function payments(options: Partial<WorldOptions> = {}, key_scope: 'session' | 'global' = 'session') {
@@ -104,7 +105,7 @@ test('F-92 claims: a repetition behind a lost row is refused with the name of th
       return recorded
     },
   }
-  const { keys, world, session_id, again } = await payments({ store: { ...store, runelog } })
+  const { keys, world, session_id, again } = await payments({ store: storeWith(store, { runelog }) })
   const paid = (await world.runes(session_id)).find((rune) => rune.kind === 'contract.opened')
   // WHEN it is asked for again
   await again()

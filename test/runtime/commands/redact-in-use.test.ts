@@ -9,6 +9,7 @@ import type { Rune } from '../../../src/runes/rune.ts'
 import { agent } from '../../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
+import { storeWith } from '../../support/store-with.ts'
 import { createWorld, type World, type WorldOptions } from '../../support/world.ts'
 
 let world: World
@@ -81,7 +82,7 @@ describe('redact: content that unfinished work needs is refused', () => {
       () => new Promise(() => {}),
     )
     const store = await openStore('memory:')
-    world = await createWorld({ store: { ...store, isExclusive: false }, agents })
+    world = await createWorld({ store: storeWith(store, { isExclusive: false }), agents })
     const { sessionId } = await world.sw.runs.start({ agent: 'a', input: 'go' })
     await world.sw.idle()
     const [asked] = await world.sw.inbox.list()
@@ -141,7 +142,7 @@ describe('redact: content that was erased before it was used', () => {
     return {
       ...run,
       /** Another process begins, which finds runes of this kind erased. */
-      erase: (kind: Kind) => world.revive({ store: { ...store, runelog: erasing(store.runelog, kind) } }),
+      erase: (kind: Kind) => world.revive({ store: storeWith(store, { runelog: erasing(store.runelog, kind) }) }),
     }
   }
 
@@ -201,7 +202,7 @@ describe('redact: content that was erased before it was used', () => {
     const { sessionId, runId } = await world.sw.runs.start({ agent: 'a', input: 'my wish' })
     await world.sw.close()
     await world.revive({
-      store: { ...store, runelog: erasing(store.runelog, 'run.submitted') },
+      store: storeWith(store, { runelog: erasing(store.runelog, 'run.submitted') }),
       maxConcurrentRuns: 1,
     })
     await world.until(sessionId, (r) => r.kind === 'run.moved' && r.to === 'failed')

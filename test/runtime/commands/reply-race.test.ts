@@ -7,6 +7,7 @@ import { tool } from '../../../src/runtime/tools/define-tool.ts'
 import { chosen, form, minute } from '../../scenarios/props.ts'
 import { plays } from '../../scenarios/theatre.ts'
 import { auditRunes } from '../../support/audit-runes.ts'
+import { storeWith } from '../../support/store-with.ts'
 import { createWorld } from '../../support/world.ts'
 
 /** A question that is open, and a rival who acts while someone else looks at the contract of the question. */
@@ -24,7 +25,7 @@ async function asked() {
     },
   }
   const agents = { main: plays([form, say('Done.')]) }
-  const world = await createWorld({ store: { ...store, runelog }, agents, policy: { mode: 'full_access' } })
+  const world = await createWorld({ store: storeWith(store, { runelog }), agents, policy: { mode: 'full_access' } })
   const run = await world.sw.runs.start({ agent: 'main', input: 'Go.', interactiveRequireUserReply: false })
   await world.sw.idle()
   const [question] = await world.sw.inbox.list()

@@ -6,6 +6,7 @@ import { agent } from '../../../src/runtime/define-agent.ts'
 import { ask, call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
 import { connect } from '../../support/dying-runelog.ts'
+import { storeWith } from '../../support/store-with.ts'
 import { createWorld } from '../../support/world.ts'
 
 const hang = tool({ name: 'hang', input: z.object({}), idempotent: true, run: () => new Promise<never>(() => {}) })
@@ -17,14 +18,14 @@ async function killed(script: Parameters<typeof scriptedModel>[0], isThere: (kin
   const first = connect(store.runelog)
   const main = agent({ role: 'main', model: scriptedModel(script), tools: [hang] })
   const policy = { mode: 'full_access' as const }
-  const world = await createWorld({ store: { ...store, runelog: first.runelog }, agents: { main }, policy })
+  const world = await createWorld({ store: storeWith(store, { runelog: first.runelog }), agents: { main }, policy })
   const { sessionId, runId } = await world.sw.runs.start({ agent: 'main', input: 'Go.' })
   await world.until(sessionId, ({ kind, to }) => isThere(kind, to))
   await first.die()
   const next = connect(store.runelog)
   onTestFinished(() => world.end())
   const revive = (max_concurrent_runs: number) =>
-    world.revive({ store: { ...store, runelog: next.runelog }, maxConcurrentRuns: max_concurrent_runs })
+    world.revive({ store: storeWith(store, { runelog: next.runelog }), maxConcurrentRuns: max_concurrent_runs })
   return { world, session_id: sessionId, run_id: runId, next, revive }
 }
 

@@ -12,6 +12,7 @@ import { tool } from '../../../src/runtime/tools/define-tool.ts'
 import { cardOf } from '../../../src/surface/cards.ts'
 import { createSessionViews } from '../../../src/surface/session-views.ts'
 import { auditRunes } from '../../support/audit-runes.ts'
+import { storeWith } from '../../support/store-with.ts'
 import { createWorld, type World, type WorldOptions } from '../../support/world.ts'
 
 const timeout_ms = 1_000
@@ -205,7 +206,7 @@ test('F-107 late report: a report that cannot be recorded is retried, and then "
       return store.runelog.append(batch)
     },
   }
-  const { world, bank, interaction_id } = await givenUp({ store: { ...store, runelog } })
+  const { world, bank, interaction_id } = await givenUp({ store: storeWith(store, { runelog }) })
   const didNot = () => world.sw.inbox.reply(interaction_id, { reply: { outcome: 'did_not' } })
   // WHEN the tool says that it did not happen
   bank.reject(new DidNotHappen('The bank was closed.'))

@@ -58,7 +58,7 @@ describe('F-01 irreversible tool: an error', () => {
 
   test.each([
     ['DidNotHappen', new DidNotHappen('card declined')],
-    ['an error of another copy of the package', Object.assign(new Error('declined'), { did_not_happen: true })],
+    ['an error of another copy of the package', Object.assign(new Error('declined'), { didNotHappen: true })],
   ])('that is %s is a failure, and the model may call again with the same key', async (_, thrown) => {
     const { world, run, keys } = await paying(thrown)
     expect(await run.result()).toMatchObject({ status: 'succeeded' })

@@ -123,8 +123,8 @@ test.each([undefined, null, 0, '', Symbol('s'), hostile, Object.create(null)])(
   },
 )
 
-test('carry out: an error that carries sandbox_violation has a status of its own', async () => {
-  const run = async () => Promise.reject(Object.assign(new Error('tried to read /etc'), { sandbox_violation: true }))
+test('carry out: an error that carries sandboxViolation has a status of its own', async () => {
+  const run = async () => Promise.reject(Object.assign(new Error('tried to read /etc'), { sandboxViolation: true }))
   expect(await once({ run })).toMatchObject({ status: 'sandbox_violation', error: 'tried to read /etc' })
 })
 
@@ -222,7 +222,7 @@ describe('carry out: a cancelled tool', () => {
     [
       '"did not happen"',
       { irreversible: true },
-      Object.assign(new Error('Not sent.'), { did_not_happen: true }),
+      Object.assign(new Error('Not sent.'), { didNotHappen: true }),
       'error',
     ],
     ['an error, idempotent too', { irreversible: true, idempotent: true }, new Error('No answer.'), 'error'],

@@ -152,11 +152,11 @@ const streams: readonly (readonly [name: string, events: () => Iterable<unknown>
   ],
   ['a call with a long name', () => [{ type: 'tool_call', name: 'a'.repeat(1_000_000), arguments: {} }], 'BAD_EVENT'],
   ['provider state nested deep', () => [{ type: 'provider_state', state: nested(5_000) }], 'BAD_EVENT'],
-  ['more tokens than there are', () => [{ type: 'usage', input_tokens: 2 ** 53 - 1, output_tokens: 0 }], 'BAD_EVENT'],
+  ['more tokens than there are', () => [{ type: 'usage', inputTokens: 2 ** 53 - 1, outputTokens: 0 }], 'BAD_EVENT'],
   ['an event that cannot be read', () => [Object.defineProperty({}, 'type', { get: thrower })], 'BAD_EVENT'],
   [
     'a long error',
-    () => [{ type: 'error', error_type: 'x'.repeat(1e6), message: 'y'.repeat(1e6), retryable: false }],
+    () => [{ type: 'error', errorType: 'x'.repeat(1e6), message: 'y'.repeat(1e6), retryable: false }],
     'X',
   ],
 ]

@@ -48,7 +48,7 @@ test('stopped effects: the whole of a long output is still found when the run wa
 
 test('stopped effects: a sandbox violation is recorded as one when the run was cancelled meanwhile', async () => {
   const { told } = await toldToStop(() => {
-    throw Object.assign(new Error('It is outside.'), { sandbox_violation: true })
+    throw Object.assign(new Error('It is outside.'), { sandboxViolation: true })
   })
   expect(told).toMatchObject({ status: 'sandbox_violation', error: 'It is outside.' })
 })

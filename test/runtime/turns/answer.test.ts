@@ -17,7 +17,7 @@ const done = (finish: 'stop' | 'tool_calls' | 'length' | 'content_filter' = 'sto
   finish,
 })
 const toolCall = (name: string, args: Json = {}): ModelEvent => ({ type: 'tool_call', name, arguments: args })
-const usage: ModelEvent = { type: 'usage', input_tokens: 7, output_tokens: 3 }
+const usage: ModelEvent = { type: 'usage', inputTokens: 7, outputTokens: 3 }
 
 function start(stream: Model['stream'], silence_ms?: number) {
   const hand = createTestClock()
@@ -90,7 +90,7 @@ test('answer: nothing after done counts', async () => {
 test('answer: a stream that ends without done is truncated, and its text is kept', async () => {
   expect(await playing(delta('Hal'), usage, toolCall('a')).promise).toEqual({
     kind: 'error',
-    error_type: 'stream_truncated',
+    errorType: 'stream_truncated',
     message: 'The stream ended before the answer was complete.',
     retryable: true,
     partial: 'Hal',
@@ -99,12 +99,12 @@ test('answer: a stream that ends without done is truncated, and its text is kept
 })
 
 test('answer: an error of the provider is handed on with its own terms', async () => {
-  const error = { type: 'error', error_type: 'rate_limit', message: 'slow down', retryable: true, retry_after_ms: 900 }
+  const error = { type: 'error', errorType: 'rate_limit', message: 'slow down', retryable: true, retryAfterMs: 900 }
   expect(await playing(delta('x'), error).promise).toMatchObject({
     kind: 'error',
-    error_type: 'rate_limit',
+    errorType: 'rate_limit',
     retryable: true,
-    retry_after_ms: 900,
+    retryAfterMs: 900,
     partial: 'x',
   })
 })
@@ -115,7 +115,7 @@ test('answer: a stream that throws, at once or later, is an error', async () => 
   })
   expect(await atOnce.promise).toMatchObject({
     kind: 'error',
-    error_type: 'unauthorized',
+    errorType: 'unauthorized',
     message: 'no key',
     retryable: false,
   })
@@ -124,7 +124,7 @@ test('answer: a stream that throws, at once or later, is an error', async () => 
     throw new Error('socket hang up')
   })
   expect(await later.promise).toMatchObject({
-    error_type: 'stream_failed',
+    errorType: 'stream_failed',
     message: 'socket hang up',
     retryable: true,
     partial: 'so ',
@@ -145,16 +145,18 @@ const brokenEvents: readonly unknown[] = [
   { type: 'emotion', primary: 'joy', category: 'positive', confidence: '1' },
   { type: 'tool_call', arguments: {} },
   { type: 'tool_call', name: 'a' },
-  { type: 'usage', input_tokens: 1.5, output_tokens: 0 },
-  { type: 'usage', input_tokens: -1, output_tokens: 0 },
+  { type: 'usage', inputTokens: 1.5, outputTokens: 0 },
+  { type: 'usage', inputTokens: -1, outputTokens: 0 },
   { type: 'error', message: 'x' },
+  { type: 'usage', input_tokens: 1, output_tokens: 0 },
+  { type: 'error', errorType: 'x', message: 'x', retryable: true, retry_after_ms: 5 },
   { type: 'done', finish: 'bored' },
   { type: 'done', finish: Symbol('s') },
 ]
 test.each(brokenEvents)('answer: the broken event %j is an error that keeps the text', async (event) => {
   expect(await playing(delta('so far'), event, done()).promise).toMatchObject({
     kind: 'error',
-    error_type: 'bad_event',
+    errorType: 'bad_event',
     partial: 'so far',
   })
 })
@@ -163,7 +165,7 @@ test.each([undefined, null, Promise.resolve(undefined)])(
   'answer: a stream whose step is %s is an error',
   async (step) => {
     const { promise, pending } = start(() => ({ [Symbol.asyncIterator]: () => ({ next: () => step as never }) }))
-    expect(await promise).toMatchObject({ kind: 'error', error_type: 'stream_failed', retryable: true })
+    expect(await promise).toMatchObject({ kind: 'error', errorType: 'stream_failed', retryable: true })
     expect(pending()).toBe(0)
   },
 )
@@ -244,7 +246,7 @@ test('answer: a stream that falls silent is given up, one that keeps talking is 
   await advance(900)
   expect(answers).toEqual([])
   await advance(100)
-  expect(answers).toMatchObject([{ kind: 'error', error_type: 'stream_silent', retryable: true, partial: 'hmm' }])
+  expect(answers).toMatchObject([{ kind: 'error', errorType: 'stream_silent', retryable: true, partial: 'hmm' }])
   expect(pending()).toBe(0)
 })
 
@@ -305,6 +307,6 @@ test.each([
 test('F-88 models: control characters count with their length in JSON, and an answer of too many is cut', async () => {
   const said = (text: string) => playing(delta(text), done()).promise
   expect(await said('\0'.repeat(666_666))).toMatchObject({ kind: 'final' })
-  expect(await said('\0'.repeat(666_667))).toMatchObject({ kind: 'error', error_type: 'answer_too_long' })
+  expect(await said('\0'.repeat(666_667))).toMatchObject({ kind: 'error', errorType: 'answer_too_long' })
   expect(await said('\n'.repeat(4_000_000))).toMatchObject({ kind: 'final' })
 })

@@ -4,7 +4,7 @@ import type { Model, ModelEvent } from '../../../src/runtime/model.ts'
 import { auditRunes } from '../../support/audit-runes.ts'
 import { createWorld } from '../../support/world.ts'
 
-const broken: ModelEvent = { type: 'error', error_type: 'overloaded', message: 'No.', retryable: false }
+const broken: ModelEvent = { type: 'error', errorType: 'overloaded', message: 'No.', retryable: false }
 const calls: ModelEvent = { type: 'tool_call', name: 'no.such', arguments: {} }
 const done: ModelEvent = { type: 'done', finish: 'stop' }
 

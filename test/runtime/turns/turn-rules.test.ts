@@ -33,9 +33,9 @@ test('turn rules: a stream is tried three times, with longer and longer waits', 
 })
 
 test('turn rules: a provider that asks for more time gets it, within reason', () => {
-  expect(retryDelay(1, usualRetries, { ...shortest, retry_after_ms: 7_000 })).toBe(7_000)
-  expect(retryDelay(2, usualRetries, { ...longest, retry_after_ms: 500 })).toBe(2_000)
-  expect(retryDelay(1, usualRetries, { ...longest, retry_after_ms: 3_600_000 })).toBeUndefined()
+  expect(retryDelay(1, usualRetries, { ...shortest, retryAfterMs: 7_000 })).toBe(7_000)
+  expect(retryDelay(2, usualRetries, { ...longest, retryAfterMs: 500 })).toBe(2_000)
+  expect(retryDelay(1, usualRetries, { ...longest, retryAfterMs: 3_600_000 })).toBeUndefined()
 })
 
 test('F-54 model retry: waits are spread at random between half and all, and never come before the provider wishes', () => {
@@ -45,7 +45,7 @@ test('F-54 model retry: waits are spread at random between half and all, and nev
       const whole = Math.min(1_000 * 2 ** (failed - 1), 30_000)
       const delay = retryDelay(failed, policy, { random: () => part }) ?? 0
       expect(delay).toBe(Math.ceil(whole * (0.5 + part / 2)))
-      const wished = retryDelay(failed, policy, { random: () => part, retry_after_ms: 60_000 }) ?? 0
+      const wished = retryDelay(failed, policy, { random: () => part, retryAfterMs: 60_000 }) ?? 0
       expect(wished).toBeGreaterThanOrEqual(60_000)
       expect(wished).toBeLessThanOrEqual(61_000)
     }),

@@ -6,6 +6,7 @@ import { form, minute } from '../../scenarios/props.ts'
 import { plays } from '../../scenarios/theatre.ts'
 import { eventually } from '../../support/eventually.ts'
 import { freshDatabase } from '../../support/postgres.ts'
+import { storeWith } from '../../support/store-with.ts'
 import { createWorld } from '../../support/world.ts'
 
 const parks = ({ runes }: Append) => runes.some((rune) => rune.kind === 'run.moved' && rune.to === 'waiting_user')
@@ -27,7 +28,10 @@ test('RU-04 recovery: a deadline that comes before its run is known to wait does
       return runes
     },
   }
-  const world = await createWorld({ store: { ...opened, runelog }, agents: { main: plays([form, say('Done.')]) } })
+  const world = await createWorld({
+    store: storeWith(opened, { runelog }),
+    agents: { main: plays([form, say('Done.')]) },
+  })
 
   // WHEN the run begins to wait
   const run = await world.sw.runs.start({ agent: 'main', input: 'Go.', interactiveRequireUserReply: false })

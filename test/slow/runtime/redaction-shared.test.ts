@@ -8,6 +8,7 @@ import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts
 import { tool } from '../../../src/runtime/tools/define-tool.ts'
 import { eventually } from '../../support/eventually.ts'
 import { freshDatabase } from '../../support/postgres.ts'
+import { storeWith } from '../../support/store-with.ts'
 
 const wish = 'my secret wish'
 const settings = { leaseMs: 30_000 }
@@ -94,7 +95,7 @@ test('redaction shared: a worker that slept past its lease asks no model with co
     return runes
   }
   const sw = await createStatewright({
-    store: { ...store, runelog: { ...store.runelog, append } },
+    store: storeWith(store, { runelog: { ...store.runelog, append } }),
     agents: { a: agent({ role: 'a', model, tools: [read] }) },
     settings: { leaseMs: lease_ms },
     warn: () => {},

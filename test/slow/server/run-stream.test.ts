@@ -70,7 +70,7 @@ test('run stream: a run is sent from its first event to its end, live and over a
   await second.closed()
 
   const all = events([...first.heard, ...second.heard])
-  expect(checkFcmp(all, { run_id, status: 'succeeded' })).toEqual([])
+  expect(checkFcmp(all, { runId: run_id, status: 'succeeded' })).toEqual([])
   expect([...first.heard, ...second.heard].map(({ id }) => Number(id))).toEqual(all.map(({ seq }) => seq))
   expect(all.map(({ data }) => ('trigger' in data ? data.trigger : null))).toContain('restart.preserve_waiting')
   await world.end()
@@ -83,7 +83,7 @@ test('run stream: a reader may begin after any event; after the last one the ans
   await world.until(session_id, (rune) => rune.to === 'succeeded')
   const whole = read(path)
   await whole.closed()
-  expect(checkFcmp(events(whole.heard), { run_id, status: 'succeeded' as RunStatus })).toEqual([])
+  expect(checkFcmp(events(whole.heard), { runId: run_id, status: 'succeeded' as RunStatus })).toEqual([])
   const last = whole.heard.length
 
   const client = localClient(backend(world.sw), async () => {})
@@ -134,7 +134,7 @@ test('run stream: neither the stream nor the history of a run has internal or se
   const reader = read('/api/runs/run_1/events')
   await reader.until('the wait', () => reader.heard.at(-1)?.data.includes('"to":"waiting_user"') === true)
   const stream = events(reader.heard)
-  expect(checkFcmp(stream, { run_id: 'run_1', status: 'waiting_user' })).toEqual([])
+  expect(checkFcmp(stream, { runId: 'run_1', status: 'waiting_user' })).toEqual([])
   expect(stream.map(({ type }) => type).filter((type) => type === 'user.input.required')).toHaveLength(1)
   const history = await (await get('/api/runs/run_1/events/history')).json()
   expect(history).toEqual({ items: stream, next_cursor: null })

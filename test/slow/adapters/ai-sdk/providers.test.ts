@@ -15,7 +15,7 @@ afterAll(() => server.stop())
 
 const hear = (provider: Provider) => hearModel(provider.model({ url: server.url, key }))
 
-const usage = { type: 'usage', input_tokens: 11, output_tokens: 7 }
+const usage = { type: 'usage', inputTokens: 11, outputTokens: 7 }
 const pieces = (text: string, size: number) => text.match(new RegExp(`[^]{1,${size}}`, 'gu')) ?? []
 const hasReasoning = ({ title }: Provider) => !/openai v\d, chat/.test(title)
 
@@ -64,7 +64,7 @@ describe.each(providers)('AI SDK: $title', (provider) => {
   test('makes no call of an answer that reached its limit', async () => {
     server.will({ said: { ...calling, finish: 'length' } })
     const { others } = gist(await hear(provider))
-    expect(others).toEqual([usage, expect.objectContaining({ error_type: 'answer_too_long', retryable: false })])
+    expect(others).toEqual([usage, expect.objectContaining({ errorType: 'answer_too_long', retryable: false })])
   })
 
   test('reports an answer that is cut off anywhere as an error, never as a call', async () => {

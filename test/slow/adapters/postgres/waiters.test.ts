@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { hostPorts, systemClock, systemTimers } from '../../../../src/adapters/host/ports.ts'
 import { openPostgresStore } from '../../../../src/adapters/postgres/shared-store.ts'
-import { closeStore, models } from '../../../../src/app/open-store.ts'
+import { closeStore, models, type Store } from '../../../../src/app/open-store.ts'
 import type { Fault } from '../../../../src/faults/fault.ts'
 import { createRedactor } from '../../../../src/runelog/redactor.ts'
 import { noFoldCache } from '../../../../src/runtime/session-cache.ts'
@@ -21,7 +21,7 @@ test('F-103 library: on PostgreSQL, a store that is given up refuses everything 
   const redactor = createRedactor({ secrets: new Map() })
   const sharing = { lease_ms: 5_000, warn: () => {}, clock: systemClock, timers: systemTimers }
   const opened = await openPostgresStore(proxy.url, hostPorts, { models, redactor, patience: 1_500 }, sharing)
-  const store = { ...opened, foldCache: noFoldCache, redactor, isExclusive: false }
+  const store: Store = { ...opened, foldCache: noFoldCache, redactor, isExclusive: false }
   onTestFinished(() => closeStore(store))
   const { sw, waiters } = await programWithWaiters(store, registry)
 

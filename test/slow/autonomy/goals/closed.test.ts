@@ -9,6 +9,7 @@ import { type Connection, connect, firstLife } from '../../../support/dying-rune
 import { registryIn } from '../../../support/goal-registry.ts'
 import { scenario } from '../../../support/scenario.ts'
 import { scratchFolder } from '../../../support/scratch-folder.ts'
+import { storeWith } from '../../../support/store-with.ts'
 
 const registry = registryIn(scratchFolder('closed-goals').fresh())
 const asking = {
@@ -34,7 +35,7 @@ async function play(submission: object, arrange: (connection: Connection, sw: ()
   let living: Statewright | undefined
   async function live(connection: Connection): Promise<Statewright> {
     const sw = await createStatewright({
-      store: { ...disk, runelog: connection.runelog },
+      store: storeWith(disk, { runelog: connection.runelog }),
       agents,
       plans: { registry },
       warn: (message, details) => warnings.push(`${message} ${JSON.stringify(details)}`),

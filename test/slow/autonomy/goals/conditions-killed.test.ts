@@ -12,6 +12,7 @@ import { goalContent, registryIn } from '../../../support/goal-registry.ts'
 import { checkLegality, type Seen } from '../../../support/legal-goal.ts'
 import { isProof, sample } from '../../../support/sampling.ts'
 import { scratchFolder } from '../../../support/scratch-folder.ts'
+import { storeWith } from '../../../support/store-with.ts'
 
 const registry = registryIn(scratchFolder('conditions-killed').fresh(), goalContent)
 const yes = 'It is so.'
@@ -42,7 +43,7 @@ async function play(mode: Mode, death?: Death) {
   const warnings: string[] = []
   async function live(connection: ReturnType<typeof connect>): Promise<Statewright> {
     const sw = await createStatewright({
-      store: { ...disk, runelog: connection.runelog },
+      store: storeWith(disk, { runelog: connection.runelog }),
       agents: { worker: worker(), critic },
       plans: { registry },
       warn: (message, details) => warnings.push(`${message} ${JSON.stringify(details)}`),

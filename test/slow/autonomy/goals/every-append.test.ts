@@ -8,6 +8,7 @@ import type { Json } from '../../../../src/kernel/json.ts'
 import { auditRunes } from '../../../support/audit-runes.ts'
 import { connect } from '../../../support/dying-runelog.ts'
 import { isProof } from '../../../support/sampling.ts'
+import { storeWith } from '../../../support/store-with.ts'
 
 type Death = { readonly at: number; readonly when: 'before' | 'after' }
 
@@ -26,7 +27,7 @@ async function play(death?: Death) {
   const warnings: string[] = []
   async function live(connection: ReturnType<typeof connect>): Promise<Statewright> {
     const sw = await createStatewright({
-      store: { ...disk, runelog: connection.runelog },
+      store: storeWith(disk, { runelog: connection.runelog }),
       agents: createCast(outside),
       policy: { mode: 'full_access' },
       plans: { registry: 'examples/02-goal/registry' },

@@ -12,6 +12,7 @@ import { connect, firstLife } from '../../../support/dying-runelog.ts'
 import { registryIn } from '../../../support/goal-registry.ts'
 import { scenario } from '../../../support/scenario.ts'
 import { scratchFolder } from '../../../support/scratch-folder.ts'
+import { storeWith } from '../../../support/store-with.ts'
 import { createWorld, type World } from '../../../support/world.ts'
 
 const registry = registryIn(scratchFolder('left-questions').fresh())
@@ -111,7 +112,7 @@ async function play(arrange: (connection: ReturnType<typeof connect>, sw: () => 
   let living: Statewright | undefined
   async function live(connection: ReturnType<typeof connect>): Promise<Statewright> {
     const sw = await createStatewright({
-      store: { ...disk, runelog: connection.runelog },
+      store: storeWith(disk, { runelog: connection.runelog }),
       agents,
       plans: { registry },
       warn: (message, details) => warnings.push(`${message} ${JSON.stringify(details)}`),

@@ -12,6 +12,7 @@ import { type Connection, connect, firstLife } from '../../../support/dying-rune
 import { asking, bystander, packFor, planWorld, whereTo } from '../../../support/plans.ts'
 import { scenario } from '../../../support/scenario.ts'
 import { scratchFolder } from '../../../support/scratch-folder.ts'
+import { storeWith } from '../../../support/store-with.ts'
 import type { World } from '../../../support/world.ts'
 
 let world: World | undefined
@@ -66,7 +67,7 @@ async function play(arrange: (connection: Connection, sw: () => Statewright) => 
   let living: Statewright | undefined
   async function live(connection: Connection): Promise<Statewright> {
     const sw = await createStatewright({
-      store: { ...disk, runelog: connection.runelog },
+      store: storeWith(disk, { runelog: connection.runelog }),
       agents: { bystander },
       warn: (message, details) => warnings.push(`${message} ${JSON.stringify(details)}`),
     })
@@ -134,7 +135,7 @@ test('plans closed: questions that a plan asks while its session is being closed
 test('plans closed: an answer that arrives while the session is being closed is still acted on', async () => {
   const disk = await openStore('memory:')
   const connection = connect(disk.runelog)
-  world = await planWorld({ store: { ...disk, runelog: connection.runelog } })
+  world = await planWorld({ store: storeWith(disk, { runelog: connection.runelog }) })
   const { sw } = world
   const { session_id, waits_for } = await sw.plans.submit({ ...asking(whereTo), coordinationId: coordination_id })
   const isWithdrawing = ({ runes }: Pick<Append, 'runes'>) => runes.some(({ kind }) => kind === 'interaction.withdrawn')

@@ -10,6 +10,7 @@ import { coordinationMachine } from '../../../../src/machines/coordination.ts'
 import { inputOf } from '../../../support/coordinator.ts'
 import { connect } from '../../../support/dying-runelog.ts'
 import { allAtOnce, asking, bystander, forbidden, packFor, whereTo } from '../../../support/plans.ts'
+import { storeWith } from '../../../support/store-with.ts'
 
 interface Story {
   readonly name: string
@@ -57,7 +58,7 @@ async function tell(story: Story, diesAt: number | null, when: 'before' | 'after
     if (doom !== null) connection.dieAt(doom, when)
     const life = async () => {
       const sw = await createStatewright({
-        store: { ...disk, runelog: connection.runelog },
+        store: storeWith(disk, { runelog: connection.runelog }),
         agents: { bystander },
         warn: (message) => void warnings.push(message),
         ports: { clock: hand.clock, timers: hand.timers, ids, store: storePorts },

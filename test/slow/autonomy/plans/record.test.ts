@@ -6,6 +6,7 @@ import type { Rune } from '../../../../src/runes/rune.ts'
 import { jobsFor } from '../../../../src/runtime/dispatch/jobs-for.ts'
 import { inputOf, ports } from '../../../support/coordinator.ts'
 import { asking, bystander, forbidden, packFor, planWorld, whereTo } from '../../../support/plans.ts'
+import { storeWith } from '../../../support/store-with.ts'
 import type { World } from '../../../support/world.ts'
 import { writable } from '../../../support/writable.ts'
 
@@ -97,7 +98,7 @@ test('plans record: after any redaction a plan can be read, without the redacted
 test('plans record: two processes work on the same plan and write one history', async () => {
   const disk = await openStore('memory:')
   const warn = () => {}
-  const open = () => createStatewright({ store: { ...disk, isExclusive: false }, agents: { bystander }, warn })
+  const open = () => createStatewright({ store: storeWith(disk, { isExclusive: false }), agents: { bystander }, warn })
   const [one, two] = [await open(), await open()]
   const mine = { ...asking(whereTo), coordinationId: 'coord_1' }
   const [view] = await Promise.all([one.plans.submit(mine), two.plans.submit(mine)])

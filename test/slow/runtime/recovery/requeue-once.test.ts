@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { closeStore, openStore } from '../../../../src/app/open-store.ts'
 import type { Runelog } from '../../../../src/runelog/port.ts'
 import { eventually } from '../../../support/eventually.ts'
+import { storeWith } from '../../../support/store-with.ts'
 import { createWorkplace } from '../../../support/workplace.ts'
 
 const lease_ms = 1_000
@@ -26,7 +27,7 @@ test('requeue once: a run that a worker requeued and holds is not taken by anoth
     }
     return slow.runelog.read(session_id, range)
   }
-  const late = await join(1, { store: { ...slow, runelog: { ...slow.runelog, read } } })
+  const late = await join(1, { store: storeWith(slow, { runelog: { ...slow.runelog, read } }) })
   onTestFinished(async () => {
     await late.close()
     await closeStore(slow)
