@@ -4,16 +4,19 @@ import { machineNamed } from '../machines/all.ts'
 import { carriedEdges, concernNames, type Rune, type StoredRecord, toRune } from '../runes/rune.ts'
 import { foldSession, newSessionState } from './fold-session.ts'
 import { recordedFacts, type Situation } from './guard-facts.ts'
+import { checkSequence } from './sequence.ts'
 
 /** Header fields that name what a rune is about. `agent_id` is left out: one agent may take part in everything. */
 const subjectNames = ['subject_id', ...concernNames.filter((name) => name !== 'agent_id')] as const
 
 /**
- * Reads the guards of a session again, each over the record before its move, and says what differs. It takes the
- * records in order. A guard that reads a fact outside the record, such as the config of a process, is left out.
+ * Checks that the moves of a session follow on each other, reads their guards again, each over the record before its
+ * move, and says what differs. It takes the records in order. A guard that reads a fact outside the record, such as the
+ * config of a process, is left out.
  */
 export function readGuardsAgain(session_id: string): (record: StoredRecord) => string | undefined {
   const state = newSessionState(session_id)
+  const sequenceProblem = checkSequence()
   /** Ids in erased records. Guards may have read the erased content, so guards about the same ids are left out. */
   const erased = new Set<string>()
 
@@ -44,7 +47,7 @@ export function readGuardsAgain(session_id: string): (record: StoredRecord) => s
       const rune = toRune(record, '')
       const ids = subjectNames.flatMap((name) => rune[name] ?? [])
       if (rune.redacted) for (const id of ids) erased.add(id)
-      const problem = ids.some((id) => erased.has(id)) ? undefined : problemOf(rune)
+      const problem = sequenceProblem(rune) ?? (ids.some((id) => erased.has(id)) ? undefined : problemOf(rune))
       foldSession(state, rune)
       return problem
     } catch {
