@@ -1,5 +1,5 @@
-import { type Finding, type Machine, predicatesOf } from '../kernel/machine.ts'
-import { restingState } from '../kernel/transition.ts'
+import type { Finding, Machine } from '../kernel/machine.ts'
+import { readGuard, restingState, viewOf } from '../kernel/transition.ts'
 import { machineNamed } from '../machines/all.ts'
 import { carriedEdges, concernNames, type Rune, type StoredRecord, toRune } from '../runes/rune.ts'
 import { foldSession, newSessionState } from './fold-session.ts'
@@ -56,23 +56,12 @@ export function readGuardsAgain(session_id: string): (record: StoredRecord) => s
   }
 }
 
-const outsideOfRecord = {
-  get(facts: object, name: string) {
-    if (!(name in facts)) throw new Error(`${name} is no fact of the record`)
-    return Reflect.get(facts, name)
-  },
-}
-
 /** What the guards of a trigger find, where the facts of the record are all that they read. */
 function readAgain(machine: Machine, on: string, now: Situation): [string, Finding][] {
-  const facts = new Proxy(recordedFacts(machine.name, on, now), outsideOfRecord)
+  const view = viewOf(recordedFacts(machine.name, on, now))
   const guards = machine.transitions.flatMap((edge) => (edge.on === on ? (edge.when ?? []) : []))
   return guards.flatMap((guard): [string, Finding][] => {
-    try {
-      const found = predicatesOf(machine)?.[guard]?.(facts)
-      return found === undefined ? [] : [[guard, found]]
-    } catch {
-      return []
-    }
+    const found = readGuard(machine, guard, view)
+    return typeof found === 'string' ? [] : [[guard, found]]
   })
 }

@@ -169,7 +169,8 @@ export function createBatch(state: SessionState, at: number): Batch {
       const from = stateOf(id) ?? (machine.opens === null ? machine.initial : undefined)
       if (from === undefined) throw faults.not_found({ what: name, id })
       const now = { state, stateOf, runes, id, about, payload, at }
-      return transition(machine, from, trigger, { ...recordedFacts(name, trigger, now), ...given })
+      // What the record says counts, whatever else the given facts have.
+      return transition(machine, from, trigger, { ...given, ...recordedFacts(name, trigger, now) })
     }
     return {
       open(payload, visibility) {
