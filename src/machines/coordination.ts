@@ -1,6 +1,29 @@
-import { defineGuarded, eachGuard, finding, type GuardOf, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+import {
+  asReason,
+  defineGuarded,
+  eachGuard,
+  type Finding,
+  type GuardOf,
+  type StateOf,
+  type TriggerOf,
+} from '../kernel/machine.ts'
 
-/** The Coordinator reads its guards itself, with a reason each, and its tape keeps what it read. */
+/** What the Coordinator read of a guard, as its tape keeps it. */
+interface TapeReading {
+  readonly guard_name: string
+  readonly passed: boolean
+  readonly reason: string
+}
+
+/** The facts of every guard of a plan: what the tape says of the move. */
+export function coordinationFacts(guards: readonly TapeReading[]) {
+  const readings: ReadonlyMap<string, Finding> = new Map(
+    guards.map(({ guard_name, passed, reason }) => [guard_name, { holds: passed, because: asReason(reason) }]),
+  )
+  return { readings }
+}
+
+/** The guard tables of the Coordinator read these guards, each with its reason. */
 // biome-ignore format: one line per state
 const coordinationGuards = eachGuard(
   [
@@ -15,8 +38,8 @@ const coordinationGuards = eachGuard(
     'outputs_have_checksums', 'lineage_is_complete', 'outputs_fit_schema',
   ],
   (guard) =>
-    ({ readings }: { readings: ReadonlyMap<string, boolean> }) =>
-      finding(readings.get(guard) === true, 'The tape has the reason.', 'The Coordinator found that it does not hold.'),
+    ({ readings }: ReturnType<typeof coordinationFacts>) =>
+      readings.get(guard) ?? { holds: false, because: 'The tape has no reading of it.' },
 )
 
 /** Specification 003. Guards are evaluated on leaving a state and recorded with that move. */

@@ -1,9 +1,13 @@
 import { type FactsOf, isTerminal, type TriggerOf } from '../kernel/machine.ts'
 import type { machines } from '../machines/all.ts'
 import { contractMachine } from '../machines/contract.ts'
+import { coordinationFacts } from '../machines/coordination.ts'
 import { taskMachine } from '../machines/task.ts'
+import type { Payload } from '../runes/kinds.ts'
 import type { Concerns, Draft } from '../runes/rune.ts'
+import { taskOf } from './fold-goal.ts'
 import type { SessionState } from './session-state.ts'
+import { unsettledCalls } from './unsettled.ts'
 
 type Any = (typeof machines)[number]
 
@@ -23,6 +27,20 @@ export interface Situation {
 
 const runOf = ({ state, about }: Situation) => state.runs.get(about.run_id ?? '')
 const questionOf = ({ state, id }: Situation) => state.interactions.get(id)
+const goalOf = ({ state, about }: Situation) => state.goals.get(about.goal_id ?? '')
+const tape = ({ payload }: Situation) => coordinationFacts((payload as Payload<'coordination.moved'>).guards)
+
+function taskIn(now: Situation) {
+  const goal = goalOf(now)
+  return goal === undefined ? undefined : taskOf(goal, now.id)
+}
+
+/** How many tasks a review adds. In its append this is a rune of the batch, and afterwards the folded goal has it. */
+function tasksAdded(now: Situation): number {
+  const added = now.runes.findLast(({ kind, goal_id }) => kind === 'plan.updated' && goal_id === now.about.goal_id)
+  const { task_ids } = Object(Object(added?.payload).changes) as { readonly task_ids?: readonly string[] }
+  return task_ids?.length ?? goalOf(now)?.added ?? 0
+}
 
 function callsOf({ state, id }: Situation) {
   return (state.turns.get(id)?.call_ids ?? []).flatMap((call_id) => state.calls.get(call_id) ?? [])
@@ -71,11 +89,45 @@ const derived = {
   },
   goal: {
     task_completed: (now: Situation) => ({
-      open_tasks: [...(now.state.goals.get(now.about.goal_id ?? '')?.tasks ?? [])].filter(
+      open_tasks: (goalOf(now)?.tasks ?? []).filter(
         ({ planned }) => !isTerminal(taskMachine, now.stateOf(planned.task_id)),
       ).length,
     }),
+    plan_rejected: (now: Situation) => {
+      const answered = now.state.interactions.get(goalOf(now)?.plan?.interaction_id ?? '')?.answered
+      return { decision: String(Object(answered?.reply).decision) }
+    },
+    critique_found_issues: (now: Situation) => ({ retries: tasksAdded(now) }),
   },
+  task: {
+    // What a task waits for follows from the schedule of its goal, which the record does not have.
+    assign: (now: Situation) => {
+      const { decided } = taskIn(now)?.condition ?? {}
+      const condition = decided === undefined ? 'none' : decided?.holds == null ? 'undecided' : 'fails'
+      return { condition: decided?.holds === true ? 'holds' : condition } as const
+    },
+    fail: (now: Situation) => ({
+      unknown: (taskIn(now)?.run_ids ?? []).reduce((sum, run_id) => sum + unsettledCalls(now.state, run_id), 0),
+    }),
+  },
+  coordination: {
+    validation_passed: tape,
+    context_ready: tape,
+    rules_adjudicated: tape,
+    uncertainties_policy_allows: tape,
+    no_questions_needed: tape,
+    questions_emitted: tape,
+    answers_received: tape,
+    answer_conflicts: tape,
+    graph_complete: tape,
+    review_pack_ready: tape,
+    all_outputs_frozen: tape,
+  },
+} satisfies { readonly [N in Any['name']]?: Derivation<N> }
+
+/** Names and types are those that the predicates of the machine read. */
+type Derivation<N extends Any['name']> = {
+  readonly [T in TriggerOf<Named<N>>]?: (now: Situation) => Partial<FactsOf<Named<N>, T>>
 }
 
 function isSettlement(now: Situation): boolean {
