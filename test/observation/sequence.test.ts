@@ -1,8 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { verifyBundle } from '../../console/audit/verify-bundle.ts'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { canonicalJson } from '../../src/kernel/json.ts'
 import { readGuardsAgain } from '../../src/observation/readings.ts'
 import type { Recorded } from '../../src/observation/sequence.ts'
+import { bundleHeader, headerLine, recordLine } from '../../src/runes/bundle.ts'
 import { genesis, link, type StoredRecord } from '../../src/runes/rune.ts'
 import { createVerifier } from '../../src/runes/verify.ts'
 import { agent } from '../../src/runtime/define-agent.ts'
@@ -33,15 +35,22 @@ async function played() {
   return { sessionId, log: await Array.fromAsync(sw.runelog.records(sessionId)) }
 }
 
-/** The first thing that is wrong with the records, numbered and hashed again by someone who has no key. */
+/** The records, numbered and hashed again by someone who has no key. */
+function rehashed(records: readonly StoredRecord[]): readonly StoredRecord[] {
+  let hash = genesis
+  return records.map((record, i) => {
+    const header = canonicalJson({ ...JSON.parse(record.header), event_id: i + 1 })
+    hash = link(hash, header, sha256)
+    return { ...record, event_id: i + 1, header, hash }
+  })
+}
+
+/** The first thing that is wrong with the records once they are hashed again. */
 function firstBad(session_id: string, records: readonly StoredRecord[]) {
   const ports = { sha256, check: () => true, trusted: undefined, readAgain: readGuardsAgain }
   const { take, end } = createVerifier(session_id, ports)
-  let before = genesis
-  for (const [i, record] of records.entries()) {
-    const header = canonicalJson({ ...JSON.parse(record.header), event_id: i + 1 })
-    before = link(before, header, sha256)
-    const bad = take({ ...record, event_id: i + 1, header, hash: before })
+  for (const record of rehashed(records)) {
+    const bad = take(record)
     if (bad !== undefined) return bad
   }
   return end()
@@ -81,6 +90,20 @@ test('audit: two moves of one subject that changed places are named', async () =
     expect(firstBad(sessionId, log.with(i, other).with(next, record)), nameOf(record)).toBeDefined()
   }
   expect(swapped).toBeGreaterThan(20)
+})
+
+test('audit: the browser finds in a bundle what the command line finds', async () => {
+  const { sessionId, log } = await played()
+  const approved = log.findIndex((record) => nameOf(record) === 'tool.approved to executing')
+  async function* bundle(records: readonly StoredRecord[]) {
+    yield headerLine(bundleHeader(sessionId, {}))
+    yield* rehashed(records).map(recordLine)
+  }
+  const damaged = log.toSpliced(approved, 1)
+  const { bad } = await verifyBundle(bundle(damaged), () => {})
+  expect(bad).toEqual(firstBad(sessionId, damaged))
+  // A bundle without its checkpoint is incomplete, and nothing before that is wrong.
+  expect((await verifyBundle(bundle(log), () => {})).bad?.event_id).toBe(log.length + 1)
 })
 
 /** The headers of a played log, as the check takes them; `at` finds the first of a name. */
