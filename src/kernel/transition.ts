@@ -55,8 +55,7 @@ export function transition<M extends Machine, const T extends TriggerOf<M>>(
   return decide(machine, from, on, (guard) => {
     view ??= viewOf(facts ?? {})
     const found = readGuard(machine, guard, view)
-    if (typeof found === 'string') return { guard, holds: false, because: found }
-    return { guard, holds: found.holds === true, because: found.because }
+    return typeof found === 'string' ? { guard, holds: false, because: found } : { guard, ...found }
   })
 }
 

@@ -8,19 +8,12 @@ import {
   type TriggerOf,
 } from '../kernel/machine.ts'
 
-/** What the Coordinator read of a guard, as its tape keeps it. */
-interface TapeReading {
-  readonly guard_name: string
-  readonly passed: boolean
-  readonly reason: string
-}
+type TapeReading = Readonly<Record<'guard_name' | 'reason', string> & { passed: boolean }>
 
 /** The facts of every guard of a plan: what the tape says of the move. */
 export function coordinationFacts(guards: readonly TapeReading[]) {
-  const readings: ReadonlyMap<string, Finding> = new Map(
-    guards.map(({ guard_name, passed, reason }) => [guard_name, { holds: passed, because: asReason(reason) }]),
-  )
-  return { readings }
+  const found = guards.map((one) => [one.guard_name, { holds: one.passed, because: asReason(one.reason) }] as const)
+  return { readings: new Map<string, Finding>(found) as ReadonlyMap<string, Finding> }
 }
 
 /** The guard tables of the Coordinator read these guards, each with its reason. */

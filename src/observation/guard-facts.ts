@@ -5,7 +5,6 @@ import { coordinationFacts } from '../machines/coordination.ts'
 import { taskMachine } from '../machines/task.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { Concerns, Draft } from '../runes/rune.ts'
-import { taskOf } from './fold-goal.ts'
 import type { SessionState } from './session-state.ts'
 import { unsettledCalls } from './unsettled.ts'
 
@@ -28,12 +27,8 @@ export interface Situation {
 const runOf = ({ state, about }: Situation) => state.runs.get(about.run_id ?? '')
 const questionOf = ({ state, id }: Situation) => state.interactions.get(id)
 const goalOf = ({ state, about }: Situation) => state.goals.get(about.goal_id ?? '')
+const taskIn = (now: Situation) => goalOf(now)?.tasks.findLast(({ planned }) => planned.task_id === now.id)
 const tape = ({ payload }: Situation) => coordinationFacts((payload as Payload<'coordination.moved'>).guards)
-
-function taskIn(now: Situation) {
-  const goal = goalOf(now)
-  return goal === undefined ? undefined : taskOf(goal, now.id)
-}
 
 /** How many tasks a review adds. In its append this is a rune of the batch, and afterwards the folded goal has it. */
 function tasksAdded(now: Situation): number {
@@ -110,18 +105,11 @@ const derived = {
       unknown: (taskIn(now)?.run_ids ?? []).reduce((sum, run_id) => sum + unsettledCalls(now.state, run_id), 0),
     }),
   },
+  // biome-ignore format: every guarded trigger of a plan reads its tape
   coordination: {
-    validation_passed: tape,
-    context_ready: tape,
-    rules_adjudicated: tape,
-    uncertainties_policy_allows: tape,
-    no_questions_needed: tape,
-    questions_emitted: tape,
-    answers_received: tape,
-    answer_conflicts: tape,
-    graph_complete: tape,
-    review_pack_ready: tape,
-    all_outputs_frozen: tape,
+    validation_passed: tape, context_ready: tape, rules_adjudicated: tape, uncertainties_policy_allows: tape,
+    no_questions_needed: tape, questions_emitted: tape, answers_received: tape, answer_conflicts: tape,
+    graph_complete: tape, review_pack_ready: tape, all_outputs_frozen: tape,
   },
 } satisfies { readonly [N in Any['name']]?: Derivation<N> }
 
