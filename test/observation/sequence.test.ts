@@ -2,6 +2,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { verifyBundle } from '../../console/audit/verify-bundle.ts'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { canonicalJson } from '../../src/kernel/json.ts'
+import { isTerminal } from '../../src/kernel/machine.ts'
+import { couplings } from '../../src/machines/couplings.ts'
+import { runMachine } from '../../src/machines/run.ts'
 import { readGuardsAgain } from '../../src/observation/readings.ts'
 import type { Recorded } from '../../src/observation/sequence.ts'
 import { bundleHeader, headerLine, recordLine } from '../../src/runes/bundle.ts'
@@ -201,4 +204,16 @@ test('audit: sessions do not disturb each other', async () => {
   const { runes, sessionId } = await headers()
   const renamed = (rune: Recorded): Recorded => JSON.parse(JSON.stringify(rune).replaceAll(sessionId, 'ses_other'))
   expect(auditRunes(runes.flatMap((rune) => [rune, renamed(rune)]))).toEqual([])
+})
+
+test('couplings: a turn whose tools crash is never retried, since each row that has it ends the run', () => {
+  const rows = Object.values(couplings.frames).map(({ moves }): readonly string[] => moves)
+  const crashes = rows.filter((moves) => moves.includes('turn.tool_crash'))
+  expect(crashes.length).toBeGreaterThan(1)
+  for (const moves of crashes) {
+    const trigger = moves.find((move) => move.startsWith('run.'))?.slice('run.'.length)
+    const ends = runMachine.transitions.filter(({ on }) => on === trigger).map(({ to }) => to)
+    expect(ends.length).toBeGreaterThan(0)
+    for (const to of ends) expect(isTerminal(runMachine, to)).toBe(true)
+  }
 })
