@@ -1,3 +1,4 @@
+import { readGuardsAgain } from '../../src/observation/readings.ts'
 import { type BundleVerdict, createBundleVerifier } from '../../src/runes/bundle.ts'
 import { firstHashedTexts, genesis, hashedTexts } from '../../src/runes/rune.ts'
 import type { BadEvent } from '../../src/runes/verify.ts'
@@ -36,6 +37,7 @@ export async function verifyBundle(
       return true
     },
     trusted: undefined,
+    readAgain: readGuardsAgain,
   })
 
   function textsOf(line: string): readonly string[] {

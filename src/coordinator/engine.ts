@@ -1,6 +1,6 @@
 import { isTerminal } from '../kernel/machine.ts'
 import { transition } from '../kernel/transition.ts'
-import { type CoordinationState, coordinationMachine } from '../machines/coordination.ts'
+import { type CoordinationState, coordinationFacts, coordinationMachine } from '../machines/coordination.ts'
 import { auditLogId, checksumOf, idOf, textAt } from './checksum.ts'
 import {
   type AuditDraft,
@@ -76,8 +76,7 @@ export function step(progress: Progress, ports: Ports): Progress {
   const outcome = handlers[progress.state as WorkingState](progress, ports)
   if ('stays' in outcome) return { ...progress, ledger: outcome.ledger, audit: audited(progress, outcome.audit, ports) }
 
-  const readings = new Map(outcome.guards.map(({ guard_name, passed }) => [guard_name as string, passed]))
-  const decision = transition(coordinationMachine, progress.state, outcome.trigger, { readings })
+  const decision = transition(coordinationMachine, progress.state, outcome.trigger, coordinationFacts(outcome.guards))
   if (!decision.allowed)
     throw new Error(`${progress.state} may not be left on ${outcome.trigger}: ${decision.refusal}.`)
   return move(progress, outcome, decision.to, ports)

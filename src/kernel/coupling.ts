@@ -125,6 +125,32 @@ function parse(rows: Readonly<Record<string, Row<string>>>, moves: readonly stri
   return undefined
 }
 
+/** How far each row that may be under way has come. Without any, the next move begins a row. */
+type UnderWay = readonly { readonly moves: readonly string[]; readonly done: number }[]
+
+/**
+ * Follows a log, which does not say where an append ends: whether its moves are whole rows, thread by thread. Returns a
+ * function that takes the next move; false means that no row has this move here.
+ */
+export function followRows({ frames, threads }: Couplings): (move: BatchMove) => boolean {
+  const starts = [frames, threads].map((rows) => Map.groupBy(Object.values(rows), ({ moves: [first] }) => first))
+  const underWay = new Map<string | undefined, { readonly rows: UnderWay; readonly isWhole: boolean }>()
+  return (move) => {
+    const { thread } = move
+    const name = moveName(move)
+    const { rows, isWhole } = underWay.get(thread) ?? { rows: [], isWhole: true }
+    const begun = isWhole ? (starts[thread === undefined ? 0 : 1]?.get(name) ?? []) : []
+    const next = [
+      ...rows.flatMap(({ moves, done }) => (moves[done] === name ? [{ moves, done: done + 1 }] : [])),
+      ...begun.map(({ moves }) => ({ moves, done: 1 })),
+    ]
+    const open = next.filter(({ moves, done }) => done < moves.length)
+    if (open.length === 0) underWay.delete(thread)
+    else underWay.set(thread, { rows: open, isWhole: open.length < next.length })
+    return next.length > 0
+  }
+}
+
 function moveName({ machine, trigger }: Pick<BatchMove, 'machine' | 'trigger'>): string {
   return trigger === null ? `+${machine}` : `${machine}.${trigger}`
 }

@@ -186,6 +186,17 @@ export interface Finding {
   readonly because: string
 }
 
+/** A text of a reading names states and counts; a longer one would carry something else. */
+export const longestReason = 400
+
+/** A reason as a reading may carry it: on one line, and cut where it is too long. */
+export function asReason(text: string): string {
+  return text
+    .replace(/\p{Cc}+/gu, ' ')
+    .slice(0, longestReason)
+    .toWellFormed()
+}
+
 /** One guard of an edge, as it was read when the move was made. */
 export interface Reading extends Finding {
   /** The name of the guard. */
@@ -201,7 +212,7 @@ export function finding(holds: boolean, because: string, whyNot: string): Findin
   return { holds, because: holds ? because : whyNot }
 }
 
-/** The same predicate for every guard of a list, for guards that another evaluator has read already. */
+/** The same predicate for every guard of a list. */
 export function eachGuard<const G extends string, F>(
   names: readonly G[],
   predicate: (guard: G) => (facts: F) => Finding,

@@ -1,5 +1,6 @@
 import {
   type FactsOf,
+  type Finding,
   type Machine,
   predicatesOf,
   type Reading,
@@ -50,11 +51,34 @@ export function transition<M extends Machine, const T extends TriggerOf<M>>(
   on: T,
   ...[facts]: Facts<M, T>
 ): Decision<StateOf<M>, TriggerOf<M>> {
-  const predicates = predicatesOf(machine)
+  let view: object | undefined
   return decide(machine, from, on, (guard) => {
-    const found = facts == null ? undefined : predicates?.[guard]?.(facts)
-    return { guard, holds: found?.holds === true, because: found?.because ?? 'No facts were given.' }
+    view ??= viewOf(facts ?? {})
+    const found = readGuard(machine, guard, view)
+    return typeof found === 'string' ? { guard, holds: false, because: found } : { guard, ...found }
   })
+}
+
+/** Where the look-up of a fact ends that was not given. All views share it, so a move makes no Proxy of its own. */
+const notGiven = new Proxy(Object.freeze({}), {
+  get(_, name) {
+    throw new Error(`The fact ${String(name)} was not given.`, { cause: notGiven })
+  },
+})
+
+/** The facts as guards see them: reading one that is missing ends the guard. */
+export function viewOf(facts: object): object {
+  return Object.assign(Object.create(notGiven), facts)
+}
+
+/** What a guard finds in a view of the facts. A text says which fact it needs and was not given. */
+export function readGuard(machine: Machine, guard: string, view: object): Finding | string {
+  try {
+    return predicatesOf(machine)?.[guard]?.(view) ?? 'It has no predicate.'
+  } catch (error) {
+    if (error instanceof Error && error.cause === notGiven) return error.message
+    throw error
+  }
 }
 
 /** What a trigger would do if certain guards held. It explains a machine; nothing is recorded from its answer. */

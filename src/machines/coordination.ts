@@ -1,6 +1,22 @@
-import { defineGuarded, eachGuard, finding, type GuardOf, type StateOf, type TriggerOf } from '../kernel/machine.ts'
+import {
+  asReason,
+  defineGuarded,
+  eachGuard,
+  type Finding,
+  type GuardOf,
+  type StateOf,
+  type TriggerOf,
+} from '../kernel/machine.ts'
 
-/** The Coordinator reads its guards itself, with a reason each, and its tape keeps what it read. */
+type TapeReading = Readonly<Record<'guard_name' | 'reason', string> & { passed: boolean }>
+
+/** The facts of every guard of a plan: what the tape says of the move. */
+export function coordinationFacts(guards: readonly TapeReading[]) {
+  const found = guards.map((one) => [one.guard_name, { holds: one.passed, because: asReason(one.reason) }] as const)
+  return { readings: new Map<string, Finding>(found) as ReadonlyMap<string, Finding> }
+}
+
+/** The guard tables of the Coordinator read these guards, each with its reason. */
 // biome-ignore format: one line per state
 const coordinationGuards = eachGuard(
   [
@@ -15,8 +31,8 @@ const coordinationGuards = eachGuard(
     'outputs_have_checksums', 'lineage_is_complete', 'outputs_fit_schema',
   ],
   (guard) =>
-    ({ readings }: { readings: ReadonlyMap<string, boolean> }) =>
-      finding(readings.get(guard) === true, 'The tape has the reason.', 'The Coordinator found that it does not hold.'),
+    ({ readings }: ReturnType<typeof coordinationFacts>) =>
+      readings.get(guard) ?? { holds: false, because: 'The tape has no reading of it.' },
 )
 
 /** Specification 003. Guards are evaluated on leaving a state and recorded with that move. */

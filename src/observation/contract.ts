@@ -140,14 +140,14 @@ interface EndedContract
   readonly result?: Json | undefined
   readonly error_message?: string | undefined
   readonly decided_by: Decider | null
-  /** The runes of the contract that the writer has at hand. */
-  readonly runes: readonly Pick<Draft, 'visibility'>[]
+  /** One of its runes is secret, now or before. */
+  readonly is_secret: boolean
 }
 
 /** What is remembered of an ended contract. INV-MEMORY-PRIVACY: undefined for a contract with a secret rune. */
 export function executionFact(ended: EndedContract): Payload<'memory.committed'> | undefined {
-  const { result = null, error_message, decided_by, runes, ...contract } = ended
-  if (runes.some((rune) => rune.visibility === 'secret')) return undefined
+  const { result = null, error_message, decided_by, is_secret, ...contract } = ended
+  if (is_secret) return undefined
   return {
     type: 'execution_fact',
     ...contract,

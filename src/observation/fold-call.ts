@@ -8,6 +8,12 @@ import type { CallView, SessionState } from './session-state.ts'
 
 /** Calls with their contracts and interactions. */
 export function foldCall(state: SessionState, rune: Rune) {
+  foldRuneOfCall(state, rune)
+  const call = rune.visibility === 'secret' ? state.calls.get(rune.call_id ?? '') : undefined
+  if (call !== undefined && rune.execution_id !== undefined) call.is_secret = true
+}
+
+function foldRuneOfCall(state: SessionState, rune: Rune) {
   switch (rune.kind) {
     case 'tool.call': {
       const { call_id, tool_name: name, arguments: given, definition_sha256 } = rune.payload
@@ -106,6 +112,7 @@ export function blankCall(
     definition_sha256: null,
     ends_turn: false,
     is_erased: false,
+    is_secret: false,
     execution_id: null,
     tool: null,
     contract: null,

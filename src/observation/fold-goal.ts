@@ -89,6 +89,7 @@ function received(state: SessionState, rune: Rune<'plan.goal_received'>) {
     revise: null,
     plan: null,
     tasks: [],
+    added: 0,
     critiques: [],
     reason: null,
     cause: null,
@@ -105,6 +106,7 @@ function moved(goal: GoalView, rune: Rune) {
   goal.since = rune.at
   // The approved plan started; a plan that was given too late is dropped.
   if (rune.trigger === 'plan_approved' || rune.trigger === 'auto_start') goal.given = null
+  if (rune.trigger === 'all_tasks_terminal') goal.added = 0
   if (rune.trigger === 'plan_rejected' || rune.trigger === 'needs_replan') {
     goal.plan = null
     goal.revise = reason
@@ -127,6 +129,7 @@ function updated(goal: GoalView, { payload }: Rune<'plan.updated'>) {
     goal.drafts.push({ plan_id, outcome: 'failed', failure: changes.failure, after_critiques: goal.critiques.length })
     goal.given = null
   } else if (changes.change === 'plan_given') goal.given = changes.plan
+  else if (changes.change === 'tasks_added') goal.added = changes.task_ids.length
 }
 
 function newTask({ payload }: Rune<'task.opened'>): TaskView {

@@ -90,6 +90,8 @@ export interface GoalView {
   /** The plan in force, or the one that waits for approval. */
   plan: { readonly plan_id: string; readonly tasks: readonly PlannedTask[]; interaction_id: string | null } | null
   readonly tasks: TaskView[]
+  /** How many tasks the last review added. */
+  added: number
   readonly critiques: { readonly plan_id: string; readonly findings: readonly Finding[] }[]
   /** What the goal itself waits for, not one of its tasks. */
   reason: string | null

@@ -1,26 +1,12 @@
-import {
-  type FactsOf,
-  type Finding,
-  isTerminal,
-  type Machine,
-  predicatesOf,
-  type TriggerOf,
-} from '../kernel/machine.ts'
-import { restingState } from '../kernel/transition.ts'
-import { machineNamed, type machines } from '../machines/all.ts'
+import { type FactsOf, isTerminal, type TriggerOf } from '../kernel/machine.ts'
+import type { machines } from '../machines/all.ts'
 import { contractMachine } from '../machines/contract.ts'
+import { coordinationFacts } from '../machines/coordination.ts'
 import { taskMachine } from '../machines/task.ts'
-import {
-  type Concerns,
-  carriedEdges,
-  concernNames,
-  type Draft,
-  type Rune,
-  type StoredRecord,
-  toRune,
-} from '../runes/rune.ts'
-import { foldSession, newSessionState } from './fold-session.ts'
+import type { Payload } from '../runes/kinds.ts'
+import type { Concerns, Draft } from '../runes/rune.ts'
 import type { SessionState } from './session-state.ts'
+import { unsettledCalls } from './unsettled.ts'
 
 type Any = (typeof machines)[number]
 
@@ -28,7 +14,7 @@ type Any = (typeof machines)[number]
 export type Named<N extends Any['name']> = Extract<Any, { readonly name: N }>
 
 /** What the record says when a move is decided. */
-interface Situation {
+export interface Situation {
   readonly state: SessionState
   readonly stateOf: (subject_id: string) => string | undefined
   readonly runes: readonly Draft[]
@@ -40,6 +26,16 @@ interface Situation {
 
 const runOf = ({ state, about }: Situation) => state.runs.get(about.run_id ?? '')
 const questionOf = ({ state, id }: Situation) => state.interactions.get(id)
+const goalOf = ({ state, about }: Situation) => state.goals.get(about.goal_id ?? '')
+const taskIn = (now: Situation) => goalOf(now)?.tasks.findLast(({ planned }) => planned.task_id === now.id)
+const tape = ({ payload }: Situation) => coordinationFacts((payload as Payload<'coordination.moved'>).guards)
+
+/** How many tasks a review adds. In its append this is a rune of the batch, and afterwards the folded goal has it. */
+function tasksAdded(now: Situation): number {
+  const added = now.runes.findLast(({ kind, goal_id }) => kind === 'plan.updated' && goal_id === now.about.goal_id)
+  const { task_ids } = Object(Object(added?.payload).changes) as { readonly task_ids?: readonly string[] }
+  return task_ids?.length ?? goalOf(now)?.added ?? 0
+}
 
 function callsOf({ state, id }: Situation) {
   return (state.turns.get(id)?.call_ids ?? []).flatMap((call_id) => state.calls.get(call_id) ?? [])
@@ -88,11 +84,38 @@ const derived = {
   },
   goal: {
     task_completed: (now: Situation) => ({
-      open_tasks: [...(now.state.goals.get(now.about.goal_id ?? '')?.tasks ?? [])].filter(
+      open_tasks: (goalOf(now)?.tasks ?? []).filter(
         ({ planned }) => !isTerminal(taskMachine, now.stateOf(planned.task_id)),
       ).length,
     }),
+    plan_rejected: (now: Situation) => {
+      const answered = now.state.interactions.get(goalOf(now)?.plan?.interaction_id ?? '')?.answered
+      return { decision: String(Object(answered?.reply).decision) }
+    },
+    critique_found_issues: (now: Situation) => ({ retries: tasksAdded(now) }),
   },
+  task: {
+    // What a task waits for follows from the schedule of its goal, which the record does not have.
+    assign: (now: Situation) => {
+      const { decided } = taskIn(now)?.condition ?? {}
+      const condition = decided === undefined ? 'none' : decided?.holds == null ? 'undecided' : 'fails'
+      return { condition: decided?.holds === true ? 'holds' : condition } as const
+    },
+    fail: (now: Situation) => ({
+      unknown: (taskIn(now)?.run_ids ?? []).reduce((sum, run_id) => sum + unsettledCalls(now.state, run_id), 0),
+    }),
+  },
+  // biome-ignore format: every guarded trigger of a plan reads its tape
+  coordination: {
+    validation_passed: tape, context_ready: tape, rules_adjudicated: tape, uncertainties_policy_allows: tape,
+    no_questions_needed: tape, questions_emitted: tape, answers_received: tape, answer_conflicts: tape,
+    graph_complete: tape, review_pack_ready: tape, all_outputs_frozen: tape,
+  },
+} satisfies { readonly [N in Any['name']]?: Derivation<N> }
+
+/** Names and types are those that the predicates of the machine read. */
+type Derivation<N extends Any['name']> = {
+  readonly [T in TriggerOf<Named<N>>]?: (now: Situation) => Partial<FactsOf<Named<N>, T>>
 }
 
 function isSettlement(now: Situation): boolean {
@@ -127,73 +150,4 @@ const table: { readonly [machine: string]: { readonly [trigger: string]: (now: S
 /** The facts of the record for the guards of a trigger; empty where it has none. */
 export function recordedFacts(machine: string, trigger: string, now: Situation): object {
   return table[machine]?.[trigger]?.(now) ?? {}
-}
-
-/** Header fields that name what a rune is about. `agent_id` is left out: one agent may take part in everything. */
-const subjectNames = ['subject_id', ...concernNames.filter((name) => name !== 'agent_id')] as const
-
-/**
- * Reads the guards of a session again, each over the record before its move, and says what differs. It takes the
- * records in order. A guard that reads a fact outside the record, such as the config of a process, is left out.
- */
-export function readGuardsAgain(session_id: string): (record: StoredRecord) => string | undefined {
-  const state = newSessionState(session_id)
-  /** Ids in erased records. Guards may have read the erased content, so guards about the same ids are left out. */
-  const erased = new Set<string>()
-
-  function problemOf(rune: Rune): string | undefined {
-    const { guards = [], machine, subject_id = '', trigger, to = '' } = rune
-    const declared: Machine | undefined = machineNamed(machine ?? '')
-    if (guards.length === 0 || declared === undefined) return undefined
-    const now = { state, runes: [], about: rune, payload: rune.payload, at: rune.at }
-    const before = (id: string) => state.subjects.get(id)?.state
-    // A rune carries other subjects along once its own subject is where it goes.
-    const after = (id: string) => (id === subject_id ? restingState(declared, to) : before(id))
-    const found = new Map([
-      ...readAgain(declared, trigger ?? '', { ...now, id: subject_id, stateOf: before }),
-      ...carriedEdges(rune, after).flatMap(({ machine, subject_id: id, edge: { on } }) => [
-        ...readAgain(machineNamed(machine) as Machine, on, { ...now, id, stateOf: after }),
-      ]),
-    ])
-    // The sentence of a guard may change with a version; whether it holds may not.
-    const wrong = guards.find(({ guard }) => found.get(guard)?.holds === false)
-    return (
-      wrong &&
-      `its guard ${wrong.guard} did not hold: it read "${wrong.because}", and the record says "${found.get(wrong.guard)?.because}"`
-    )
-  }
-
-  return (record) => {
-    try {
-      const rune = toRune(record, '')
-      const ids = subjectNames.flatMap((name) => rune[name] ?? [])
-      if (rune.redacted) for (const id of ids) erased.add(id)
-      const problem = ids.some((id) => erased.has(id)) ? undefined : problemOf(rune)
-      foldSession(state, rune)
-      return problem
-    } catch {
-      return 'its payload has another shape than its kind.'
-    }
-  }
-}
-
-const outsideOfRecord = {
-  get(facts: object, name: string) {
-    if (!(name in facts)) throw new Error(`${name} is no fact of the record`)
-    return Reflect.get(facts, name)
-  },
-}
-
-/** What the guards of a trigger find, where the facts of the record are all that they read. */
-function readAgain(machine: Machine, on: string, now: Situation): [string, Finding][] {
-  const facts = new Proxy(recordedFacts(machine.name, on, now), outsideOfRecord)
-  const guards = machine.transitions.flatMap((edge) => (edge.on === on ? (edge.when ?? []) : []))
-  return guards.flatMap((guard): [string, Finding][] => {
-    try {
-      const found = predicatesOf(machine)?.[guard]?.(facts)
-      return found === undefined ? [] : [[guard, found]]
-    } catch {
-      return []
-    }
-  })
 }

@@ -6,7 +6,7 @@ import { newSessionState } from './fold-session.ts'
 import type { RunView, SessionState } from './session-state.ts'
 
 /** Goes up when the fold or its shape changes: a fold cache of another version is not read. */
-const foldVersion = 13
+const foldVersion = 14
 
 /** How many messages of a dialogue, or runs, form one part. A part that is complete is never written again. */
 const partSize = 500

@@ -138,6 +138,8 @@ export interface CallView {
   ends_turn: boolean
   /** Its arguments are erased: it must neither begin nor be repeated. */
   is_erased: boolean
+  /** A rune of its contract is secret: no fact about it is remembered. */
+  is_secret: boolean
   execution_id: string | null
   tool: ToolState | null
   contract: ContractStatus | null

@@ -7,6 +7,13 @@ import type { SessionState } from './session-state.ts'
 /** A call whose process died. Its outcome is unknown until a worker asks the probe of the tool, or a person. */
 export type Unsettled = Omit<UnsettledItem, 'title'>
 
+/** How many calls of a run wait because it is unknown whether they happened. */
+export function unsettledCalls({ calls }: SessionState, id: string): number {
+  return [...calls.values()].filter(({ run_id, contract, reason }) => {
+    return run_id === id && contract === 'waiting' && reason === 'outcome_unknown'
+  }).length
+}
+
 /** The calls of these runs, which no process holds, that may not simply be repeated. */
 export function unsettledIn({ session_id, calls }: SessionState, run_ids: ReadonlySet<string>): readonly Unsettled[] {
   return [...calls.values()].flatMap((call) => {

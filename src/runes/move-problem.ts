@@ -1,4 +1,4 @@
-import type { Machine, Reading } from '../kernel/machine.ts'
+import { longestReason, type Machine, type Reading } from '../kernel/machine.ts'
 import { guardProblem } from '../kernel/transition.ts'
 import { machineNamed, machines } from '../machines/all.ts'
 
@@ -64,9 +64,6 @@ export function moveProblem(draft: Recording): string | undefined {
       return move.guards.length === 0 && draft.guards === undefined ? undefined : readingProblem(draft, move)
   return `No machine "${machine}" declares ${from ?? 'nothing'} → ${to} on ${trigger ?? 'opening'} with this kind of rune.`
 }
-
-/** A text of a reading names states and counts; a longer one would carry something else. */
-const longestReason = 400
 
 function isReading(value: unknown): value is Reading {
   const { guard, holds, because } = Object(value) as Partial<Record<keyof Reading, unknown>>

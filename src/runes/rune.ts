@@ -252,6 +252,11 @@ export function link(prev_hash: string, header: string, sha256: Sha256): string 
   return sha256(hashedTexts.rune(prev_hash, header))
 }
 
+/** The call that a move belongs to: tools, contracts and interactions have one, everything else is around the calls. */
+export function threadOf(machine: string, about: Concerns): string | undefined {
+  return machine === 'tool' || machine === 'contract' || machine === 'interaction' ? about.call_id : undefined
+}
+
 /** The ids of a rune, enough to find the subjects that it carries along. */
 export interface Carrier extends Concerns {
   readonly kind: string

@@ -8,7 +8,7 @@ import { type GivenFacts, type Named, recordedFacts } from '../observation/guard
 import type { CallView, InteractionView, RunView, SessionState } from '../observation/session-state.ts'
 import type { Kind, Payload } from '../runes/kinds.ts'
 import type { Actor, Concerns, Draft, RecordedMove, Visibility } from '../runes/rune.ts'
-import { type Carrier, carriedEdges, carriedMoves, carries } from '../runes/rune.ts'
+import { type Carrier, carriedEdges, carriedMoves, carries, threadOf } from '../runes/rune.ts'
 
 /** One subject of a machine, and the ids that each of its runes carries. */
 export interface Subject<N extends MachineName = MachineName> {
@@ -169,7 +169,8 @@ export function createBatch(state: SessionState, at: number): Batch {
       const from = stateOf(id) ?? (machine.opens === null ? machine.initial : undefined)
       if (from === undefined) throw faults.not_found({ what: name, id })
       const now = { state, stateOf, runes, id, about, payload, at }
-      return transition(machine, from, trigger, { ...recordedFacts(name, trigger, now), ...given })
+      // What the record says counts, whatever else the given facts have.
+      return transition(machine, from, trigger, { ...given, ...recordedFacts(name, trigger, now) })
     }
     return {
       open(payload, visibility) {
@@ -210,9 +211,4 @@ export function createBatch(state: SessionState, at: number): Batch {
       if (problems.length > 0) throw new Error(`This batch is not a sequence of rows: ${problems.join('; ')}`)
     },
   }
-}
-
-/** Tools, contracts and interactions belong to their call; everything else is around the calls. */
-function threadOf(machine: string, about: Concerns): string | undefined {
-  return machine === 'tool' || machine === 'contract' || machine === 'interaction' ? about.call_id : undefined
 }

@@ -6,7 +6,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
 import { accepted } from '../../src/faults/catalogue.ts'
-import { closed, created } from '../support/drafts.ts'
+import { madeAndClosed } from '../support/drafts.ts'
 import { runCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 
@@ -23,7 +23,7 @@ beforeEach(async () => {
   older = join(folder, 'older.db')
   const archive = async (session_id: string) => {
     const runelog = await openSqliteRunelog(path, hostPorts)
-    accepted(await runelog.append({ session_id, runes: [created(session_id), ...closed(session_id)] }))
+    accepted(await runelog.append({ session_id, runes: madeAndClosed(session_id) }))
     await runelog.archive(session_id)
     await runelog.close()
   }
@@ -48,10 +48,10 @@ test('F-106 verify and doctor: a segment that the database does not know is repo
   const { exit, err } = await runCli(['verify', ...store()])
   expect(exit).toBe(0)
   expect(err).toMatch(
-    /ses_2-[0-9a-f]{16}\.ndjson\.gz: the only copy of 3 events of ses_2; the database does not know them/,
+    /ses_2-[0-9a-f]{16}\.ndjson\.gz: the only copy of 6 events of ses_2; the database does not know them/,
   )
   const { unknown_files } = JSON.parse((await runCli(['verify', '--json', ...store()])).out)
-  expect(unknown_files).toMatchObject([{ holds: 'only_copy', session_id: 'ses_2', events: 3 }])
+  expect(unknown_files).toMatchObject([{ holds: 'only_copy', session_id: 'ses_2', events: 6 }])
   const { out } = await runCli(['doctor', '--json', ...store()])
   expect(JSON.parse(out).findings).toContainEqual(expect.objectContaining({ what: 'files', verdict: 'bad' }))
 })

@@ -7,7 +7,7 @@ import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
 import { keyFileOf } from '../../src/app/store-key.ts'
 import { accepted } from '../../src/faults/catalogue.ts'
 import { link, payloadDigest, type StoredRecord } from '../../src/runes/rune.ts'
-import { closed, created, plain } from '../support/drafts.ts'
+import { created, madeAndClosed, plain } from '../support/drafts.ts'
 import { runCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 
@@ -15,7 +15,7 @@ let folder: string
 let path: string
 const store = () => ['--store', `sqlite:${path}`]
 
-/** Ten events in one session, three in another, which is closed. */
+/** Ten events in one session, six in another, which is closed. */
 beforeEach(async () => {
   folder = temporaryFolder()
   path = join(folder, 'store.db')
@@ -25,7 +25,7 @@ beforeEach(async () => {
     accepted(
       await runelog.append({ session_id: 'ses_1', runes: [plain('turn.assistant_delta', { content: `piece ${i}` })] }),
     )
-  accepted(await runelog.append({ session_id: 'ses_2', runes: [created('ses_2'), ...closed('ses_2')] }))
+  accepted(await runelog.append({ session_id: 'ses_2', runes: madeAndClosed('ses_2') }))
   await runelog.close()
 })
 
@@ -71,7 +71,7 @@ describe('verify', () => {
     const { exit, out, err } = await runCli(['verify', ...store()])
     expect({ exit, err }).toEqual({ exit: 0, err: '' })
     expect(out).toMatch(
-      /^ses_1: 10 events, 0 checkpoints, head [0-9a-f]{64}\nses_2: 3 events, .*\n2 sessions verified\.$/,
+      /^ses_1: 10 events, 0 checkpoints, head [0-9a-f]{64}\nses_2: 6 events, .*\n2 sessions verified\.$/,
     )
     expect(await runCli(['verify', 'ses_2', ...store()])).toMatchObject({
       exit: 0,
@@ -254,7 +254,7 @@ describe('export', () => {
 test('runelog commands: redact, archive and rebuild report their effect, and the store still verifies', async () => {
   expect(await runCli(['redact', 'ses_1', '4', '--reason', 'a name', ...store()])).toMatchObject({ exit: 0, err: '' })
   expect(await runCli(['archive', 'ses_2', ...store()])).toMatchObject({ exit: 0, err: '' })
-  expect(await runCli(['rebuild', ...store()])).toEqual({ exit: 0, err: '', out: '15 runes folded.' })
+  expect(await runCli(['rebuild', ...store()])).toEqual({ exit: 0, err: '', out: '18 runes folded.' })
   expect(await runCli(['verify', ...store()])).toMatchObject({ exit: 0, err: '' })
   expect(await runCli(['export', 'ses_2', '-o', join(folder, 'b'), ...store()])).toMatchObject({
     exit: 0,
@@ -298,7 +298,7 @@ test('runelog commands: a backup is taken while the store is held, verifies by i
   expect((statSync(join(copy, 'store.db')).mode & 0o777).toString(8)).toBe('600')
   const { exit, out } = await runCli(['verify', '--store', `sqlite:${copy}/store.db`])
   expect(exit).toBe(0)
-  expect(out).toMatch(/^ses_1: 10 events.*\nses_2: 4 events/)
+  expect(out).toMatch(/^ses_1: 10 events.*\nses_2: 7 events/)
   expect(await backup()).toMatchObject({ exit: 1, err: expect.stringContaining('it is there already') })
 })
 

@@ -10,7 +10,7 @@ import { contextGuards, ruleGuards } from '../../src/coordinator/states/judging.
 import { precheckGuards } from '../../src/coordinator/states/prechecked.ts'
 import { type Finding, guardNames } from '../../src/kernel/machine.ts'
 import { transition } from '../../src/kernel/transition.ts'
-import { type CoordinationGuard, coordinationMachine } from '../../src/machines/coordination.ts'
+import { type CoordinationGuard, coordinationFacts, coordinationMachine } from '../../src/machines/coordination.ts'
 import { inputOf, intentOf, openQuestion, plan, ports, until } from '../support/coordinator.ts'
 import { scenario } from '../support/scenario.ts'
 
@@ -372,13 +372,17 @@ describe('Coordinator: guard table', () => {
       const edges = coordinationMachine.transitions.filter(({ when }) => when?.includes(guard))
       expect(edges.length).toBeGreaterThan(0)
       for (const { from, on, to, when = [] } of edges) {
-        const all = new Map(when.map((name): [string, boolean] => [name, true]))
-        expect(transition(coordinationMachine, from, on, { readings: all })).toMatchObject({ allowed: true, to })
-        const readings = new Map([...all, [guard, false]] as const)
-        expect(transition(coordinationMachine, from, on, { readings })).toMatchObject({
-          allowed: false,
-          refusal: 'guarded',
+        const read = (guard_name: string, passed: boolean) => ({
+          guard_name,
+          passed,
+          reason: `${guard_name} was read.`,
         })
+        const all = when.map((name) => read(name, true))
+        const decide = (guards: typeof all) => transition(coordinationMachine, from, on, coordinationFacts(guards))
+        expect(decide(all)).toMatchObject({ allowed: true, to })
+        expect(decide(all).readings).toContainEqual({ guard, holds: true, because: `${guard} was read.` })
+        const others = all.filter(({ guard_name }) => guard_name !== guard)
+        for (const guards of [others, [...others, read(guard, false)]]) expect(decide(guards).allowed).toBe(false)
       }
     })
 

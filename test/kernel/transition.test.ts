@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
+import type { Machine } from '../../src/kernel/machine.ts'
 import { suppose, transition } from '../../src/kernel/transition.ts'
+import { machines } from '../../src/machines/all.ts'
 import { contractMachine } from '../../src/machines/contract.ts'
 import { runMachine } from '../../src/machines/run.ts'
 import { turnMachine } from '../../src/machines/turn.ts'
@@ -56,6 +58,19 @@ test('transition: a caller gives facts, never the reading of a guard', () => {
   expect(transition(turnMachine, 'idle', 'start_turn')).toMatchObject({ refusal: 'guarded' })
   // @ts-expect-error a trigger without guards takes none
   expect(transition(contractMachine, 'pending', 'start', { input: true })).toMatchObject({ to: 'running' })
+})
+
+test.each(
+  (machines as readonly Machine[]).flatMap((machine) =>
+    machine.transitions.flatMap((edge) => (edge.when === undefined ? [] : [{ machine, ...edge }])),
+  ),
+)('transition: $machine.name $from on $on is refused without facts, and names a fact', ({ machine, from, on }) => {
+  const decision = transition(machine, from, on, {})
+  expect(decision).toMatchObject({ allowed: false, refusal: 'guarded' })
+  expect(decision.readings.length).toBeGreaterThan(0)
+  for (const reading of decision.readings) {
+    expect(reading).toMatchObject({ holds: false, because: expect.stringMatching(/^The fact \w+ was not given\.$/) })
+  }
 })
 
 test('transition: all guards of an edge must hold, and each says why it does not', () => {

@@ -1,12 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { canonicalJson } from '../../src/kernel/json.ts'
-import { readGuardsAgain } from '../../src/observation/guard-facts.ts'
-import { genesis, link, payloadDigest, type StoredRecord } from '../../src/runes/rune.ts'
+import { readGuardsAgain } from '../../src/observation/readings.ts'
+import { genesis, link, payloadDigest, type Rune, type StoredRecord } from '../../src/runes/rune.ts'
 import { createVerifier } from '../../src/runes/verify.ts'
 import { agent } from '../../src/runtime/define-agent.ts'
 import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { chosen, form, formWithDefault } from '../scenarios/props.ts'
+import { asking, planWorld, whereTo } from '../support/plans.ts'
 import { createWorld } from '../support/world.ts'
 
 const { sha256 } = hostPorts
@@ -82,6 +83,29 @@ test('audit: a submission whose mode was changed contradicts the question that w
   )
 })
 
+test('audit: a move of a plan has the reasons of its tape, and a tape that says otherwise is named', async () => {
+  const world = await planWorld()
+  onTestFinished(() => world.end())
+  const { session_id, waits_for } = await world.sw.plans.submit(asking(whereTo))
+  expect(waits_for).toBeDefined()
+  const log = await Array.fromAsync(world.sw.runelog.records(session_id))
+  const moves = (await world.runes(session_id)).filter(
+    (rune) => rune.kind === 'coordination.moved' && rune.guards !== undefined,
+  ) as Rune<'coordination.moved'>[]
+  expect(moves.length).toBeGreaterThan(3)
+  for (const { guards = [], payload } of moves)
+    for (const { guard, because } of guards)
+      expect(payload.guards.find(({ guard_name }) => guard_name === guard)?.reason).toBe(because)
+
+  const { event_id = 0 } = moves[1] ?? {}
+  const record = log[event_id - 1] as StoredRecord
+  const payload = record.payload.replace('"passed":true', '"passed":false')
+  expect(verified(session_id, log.with(event_id - 1, { ...record, payload }))).toEqual({
+    event_id,
+    problem: expect.stringMatching(/^its guard \w+ did not hold/),
+  })
+})
+
 test('audit: a payload of another shape than its kind is named, and nothing is thrown', async () => {
   const { sessionId, log } = await played()
   const submitted = log.findIndex((record) => kindOf(record) === 'run.submitted')
@@ -95,7 +119,7 @@ test('audit: a payload of another shape than its kind is named, and nothing is t
     expect(verified(sessionId, log.with(submitted, { ...record, payload }))?.event_id).toBeGreaterThan(submitted)
 })
 
-test('audit: after any erasure, no honest log is called damaged', async () => {
+test('audit: whatever was erased, no honest log is called damaged', async () => {
   // GIVEN two runs, of which one asked and was left without an answer until its deadline
   const main = agent({ role: 'main', model: scriptedModel([form, say('Done.'), formWithDefault, say('As usual.')]) })
   const world = await createWorld({ agents: { main }, settings: { replyTimeoutMs: 60_000 } })

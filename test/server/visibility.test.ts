@@ -35,7 +35,8 @@ async function open() {
   const critique = { summary: 'Fine.', findings: [{ severity: 'info', title: canary }] }
   const script = [call('ledger.look', { of: canary }), say(JSON.stringify(critique))]
   const critic = agent({ role: 'critic', model: scriptedModel(script), tools: [look] })
-  world = await createWorld({ agents: { worker: worker(), critic }, plans: { registry } })
+  // The contracts that the test writes itself belong to no turn.
+  world = await createWorld({ agents: { worker: worker(), critic }, plans: { registry }, isDamaged: true })
   const { sw } = world
   const goal = { goal: 'Review', auto: true, critic: 'critic', plan: planOf(note('ta')) }
   const { goalId, sessionId } = await sw.goals.start(goal)

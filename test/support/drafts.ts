@@ -158,3 +158,16 @@ export function closed(session_id: string): readonly Draft[] {
     move('session', session_id, ['closing', 'cleanup_complete']),
   ]
 }
+
+/** A session that was made with its agent and closed: six runes that could all have happened. */
+export function madeAndClosed(session_id: string): readonly Draft[] {
+  const agent = `agt_of_${session_id}`
+  return [
+    created(session_id),
+    opening('agent', agent),
+    move('agent', agent, ['spawning', 'init_complete']),
+    move('session', session_id, ['created', 'close_requested']),
+    move('agent', agent, ['idle', 'parent_closed']),
+    move('session', session_id, ['closing', 'cleanup_complete']),
+  ]
+}

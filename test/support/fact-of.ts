@@ -15,6 +15,6 @@ export function factOf(history: ContractHistory) {
     result: last.result ?? undefined,
     error_message: last.error_message ?? undefined,
     decided_by: deciderIn(history) ?? null,
-    runes: history,
+    is_secret: history.some(({ visibility }) => visibility === 'secret'),
   })
 }

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
-import type { RuneLike } from './audit-runes.ts'
+import type { Recorded } from '../../src/observation/sequence.ts'
+import { opening } from './drafts.ts'
 import { perform } from './scenario.ts'
 
-const created: RuneLike = { kind: 'session.created', session_id: 's1' }
+const created: Recorded = { ...opening('session', 's1'), session_id: 's1' }
 
 test('scenario: a play that asserts nothing fails', async () => {
   // The failure is awaited first: an `expect` around the running play would count as its assertion.
@@ -16,7 +17,7 @@ test('scenario: a play that asserts passes, and one whose assertion fails, fails
 })
 
 test('scenario: a recorded log is read at the end and judged', async () => {
-  const log: RuneLike[] = []
+  const log: Recorded[] = []
   const play = perform(({ record }) => {
     record(() => log)
     log.push(created, created)

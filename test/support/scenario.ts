@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { auditRunes, type RuneLike } from './audit-runes.ts'
+import type { Recorded } from '../../src/observation/sequence.ts'
+import { auditRunes } from './audit-runes.ts'
 
 export interface Stage {
   /**
@@ -11,8 +12,8 @@ export interface Stage {
 }
 
 export type RuneSource =
-  | readonly RuneLike[]
-  | (() => readonly RuneLike[] | Promise<readonly RuneLike[]> | AsyncIterable<RuneLike>)
+  | readonly Recorded[]
+  | (() => readonly Recorded[] | Promise<readonly Recorded[]> | AsyncIterable<Recorded>)
 
 export type Play = (stage: Stage) => void | Promise<void>
 

@@ -8,6 +8,7 @@ import type { Json } from '../../src/kernel/json.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import type { Reply } from '../../src/runtime/commands/reply.ts'
 import type { Agent } from '../../src/runtime/define-agent.ts'
+import { auditStore } from './audit-store.ts'
 
 export type StoreKind = 'memory' | 'sqlite'
 
@@ -16,12 +17,14 @@ export interface WorldOptions extends Partial<Omit<StatewrightOptions, 'agents' 
   readonly agents: Readonly<Record<string, Agent>>
   /** Stands between the test and each process, such as a server that is asked over HTTP. */
   readonly through?: Through | undefined
+  /** The test damages a log, so `end` does not audit the store. */
+  readonly isDamaged?: boolean
 }
 
 export type Through = (sw: Statewright, now: () => number) => Promise<Statewright>
 
 /** A whole Statewright of real parts, with time and names that the test moves. */
-export async function createWorld({ store = 'memory', agents, through, ...options }: WorldOptions) {
+export async function createWorld({ store = 'memory', agents, through, isDamaged = false, ...options }: WorldOptions) {
   const hand = createTestClock(1_700_000_000_000)
   const folder = store === 'sqlite' ? mkdtempSync(join(tmpdir(), 'statewright-')) : undefined
   const url = store === 'memory' ? 'memory:' : store === 'sqlite' ? `sqlite:${folder}/world.db` : store
@@ -44,9 +47,11 @@ export async function createWorld({ store = 'memory', agents, through, ...option
       ...options,
       ...(changes as object),
     })
+    latest = sw
     return looking(through === undefined ? sw : await through(sw, hand.clock.now))
   }
 
+  let latest: Statewright
   let sw = await open()
   return {
     get sw() {
@@ -81,9 +86,12 @@ export async function createWorld({ store = 'memory', agents, through, ...option
       sw = await open(changes)
       return sw
     },
+    /** Closes the store, and fails if `statewright verify` would find anything in it. */
     async end() {
+      const problems = isDamaged ? [] : await auditStore(latest.runelog).catch((error) => [String(error)])
       await sw.close()
       if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+      if (problems.length > 0) throw new Error(`This store is not sound: ${problems.join('; ')}`)
     },
   }
 }

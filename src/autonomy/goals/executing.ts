@@ -4,6 +4,7 @@ import { runMachine } from '../../machines/run.ts'
 import { type TaskState, taskMachine } from '../../machines/task.ts'
 import type { TaskView } from '../../observation/goal-state.ts'
 import type { RunView, SessionState } from '../../observation/session-state.ts'
+import { unsettledCalls } from '../../observation/unsettled.ts'
 import type { Concerns } from '../../runes/rune.ts'
 import { subject } from '../../runtime/batch.ts'
 import { openRun, spawn } from '../../runtime/commands/submit.ts'
@@ -121,7 +122,7 @@ function applyOp(context: GoalContext, tasks: readonly TaskView[], op: Op, outco
       complete(context, task, op.result)
       return dismiss(context, task)
     case 'fail':
-      handle.move('fail', { reason: op.reason }, unknownOf(context, task))
+      handle.move('fail', { reason: op.reason })
       return dismiss(context, task)
     case 'block':
       return void handle.move('block', { reason: op.reason })
@@ -146,24 +147,9 @@ function handleOf({ batch, goal }: GoalContext, task_id: string) {
   return batch.on(subject.task(goal.goal_id, task_id), actor)
 }
 
-/** How many actions of the task have an unknown outcome. */
-function unknownOf({ state }: GoalContext, { run_ids }: TaskView) {
-  return { unknown: run_ids.reduce((sum, run_id) => sum + unsettledCalls(state, run_id), 0) }
-}
-
-function unsettledCalls({ calls }: SessionState, id: string): number {
-  return [...calls.values()].filter(({ run_id, contract, reason }) => {
-    return run_id === id && contract === 'waiting' && reason === 'outcome_unknown'
-  }).length
-}
-
-/** What the guards of `assign` read: what the task waits for after this append, and what was decided about its condition. */
-function readiness({ batch }: GoalContext, tasks: readonly TaskView[], { planned, condition }: TaskView) {
-  const holds = condition?.decided?.holds
-  return {
-    waits_for: waitsFor(tasks, planned, (task_id) => batch.stateOf(task_id) as TaskState | undefined),
-    condition: condition === null ? 'none' : holds == null ? 'undecided' : holds ? 'holds' : 'fails',
-  } as const
+/** What the task waits for after this append. */
+function readiness({ batch }: GoalContext, tasks: readonly TaskView[], { planned }: TaskView) {
+  return { waits_for: waitsFor(tasks, planned, (task_id) => batch.stateOf(task_id) as TaskState | undefined) }
 }
 
 function complete(context: GoalContext, { planned, evidence, run_ids, interaction_id }: TaskView, result: Json) {
@@ -183,7 +169,7 @@ function giveOut(context: GoalContext, task: TaskView, op: 'assign' | 'resume', 
   if (owner === null || !engine.agents.has(owner)) {
     const reason = `The agent ${owner} is not configured any more.`
     if (op === 'assign') handle.move('skip', { reason })
-    else handle.move('fail', { reason }, unknownOf(context, task))
+    else handle.move('fail', { reason })
     return
   }
   const attempt = task.run_ids.length + 1
@@ -195,7 +181,7 @@ function giveOut(context: GoalContext, task: TaskView, op: 'assign' | 'resume', 
   spawn(engine, batch, { name: owner, parent_id: goal.agent_id, agent_id, problem })
   if (problem !== undefined) {
     if (op === 'assign') handle.move('begin', { task_id })
-    handle.move('fail', { reason: `Its agent could not be set up: ${problem}` }, unknownOf(context, task))
+    handle.move('fail', { reason: `Its agent could not be set up: ${problem}` })
     return
   }
   const submission = {

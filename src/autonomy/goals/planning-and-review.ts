@@ -78,7 +78,7 @@ function decideApproval(context: GoalContext) {
   const { decision, reason } = answered.reply as { decision: 'approve' | 'deny'; reason?: string }
   if (decision === 'approve') return start(context, 'plan_approved', goal.plan.tasks, goal.plan.plan_id)
   const payload = { reason: reason ?? `Rejected by ${answered.replied_by}.` }
-  batch.on(subject.goal(goal.goal_id), 'human').move('plan_rejected', payload, { decision })
+  batch.on(subject.goal(goal.goal_id), 'human').move('plan_rejected', payload)
 }
 
 type Start = 'plan_approved' | 'auto_start'
@@ -187,7 +187,7 @@ export function decideReviewing(context: GoalContext) {
   const changes = { change: 'tasks_added', task_ids: verdict.tasks.map(({ task_id }) => task_id) }
   batch.record('plan.updated', { actor: 'scheduler', payload: { plan_id, changes } }, aboutGoal(context))
   const found = batch.on(subject.goal(goal.goal_id), 'reasoning')
-  found.move('critique_found_issues', { reason: what }, { retries: verdict.tasks.length })
+  found.move('critique_found_issues', { reason: what })
   for (const task of verdict.tasks) openTask(context, plan_id, task)
 }
 

@@ -131,14 +131,14 @@ function recordMove(batch: Batch, move: Move, sha256: Sha256): { readonly deadli
   if (entry === undefined) throw new Error('A move has an entry on the tape.')
   const { guards_evaluated: guards, outputs_produced: outputs } = entry
   const failure = progress.artifacts.failure_pack
-  const readings = new Map(guards.map(({ guard_name, passed }) => [guard_name as string, passed]))
   batch
     .on({ machine: 'coordination', id: about.coordination_id, about }, 'coordinator')
-    .move(
-      entry.trigger as CoordinationTrigger,
-      { guards, outputs, duration_ms, ...(failure === undefined ? {} : { failure: asJson(failure) }) },
-      { readings },
-    )
+    .move(entry.trigger as CoordinationTrigger, {
+      guards,
+      outputs,
+      duration_ms,
+      ...(failure === undefined ? {} : { failure: asJson(failure) }),
+    })
 
   const interaction_id = idOf('int', [about.coordination_id, entry.sequence], sha256)
   const asked = progress.state === 'AWAITING_ANSWERS' ? progress.artifacts.question_pack.at(-1) : undefined

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
-import { readGuardsAgain } from '../../observation/guard-facts.ts'
+import { readGuardsAgain } from '../../observation/readings.ts'
 import { type Damage, firstBad } from '../../runelog/damage.ts'
 import type { Stray } from '../../runelog/segment.ts'
 import { createBundleVerifier } from '../../runes/bundle.ts'

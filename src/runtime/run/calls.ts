@@ -294,7 +294,8 @@ function remember(
   const execution_id = executionOf(call)
   const runes = batch.runes.filter((rune) => rune.execution_id === execution_id)
   const fact = executionFact({
-    ...{ execution_id, action_type, action_summary, irreversible, final_status, runes, result },
+    ...{ execution_id, action_type, action_summary, irreversible, final_status, result },
+    is_secret: call.is_secret || runes.some(({ visibility }) => visibility === 'secret'),
     error_message: error,
     duration_ms: Math.max(0, batch.at - opened_at),
     decided_by: deciderIn(runes) ?? call.decided_by,

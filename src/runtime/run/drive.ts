@@ -3,6 +3,7 @@ import { Fault } from '../../faults/fault.ts'
 import { hasPlace } from '../../observation/goal-state.ts'
 import { positionOf } from '../../observation/graph-state.ts'
 import { obstacleTo } from '../../observation/obstacle.ts'
+import { readGuardsAgain } from '../../observation/readings.ts'
 import type { AgentView, RunView, SessionState } from '../../observation/session-state.ts'
 import type { Refused } from '../../runelog/port.ts'
 import { othersTurn, sliceRunes } from '../../runelog/slices.ts'
@@ -237,7 +238,8 @@ function takePlace({ taking, turnedAway }: Engine, { goals, runs }: SessionState
 async function proveInFlight(engine: Engine, state: SessionState, run: RunView): Promise<void> {
   if (!positionOf(state, run.run_id).pending.some(({ contract }) => contract === 'running')) return
   const { session_id } = state
-  const verifier = createVerifier(session_id, { sha256: engine.sha256, check: () => true, trusted: undefined })
+  const ports = { sha256: engine.sha256, check: () => true, trusted: undefined, readAgain: readGuardsAgain }
+  const verifier = createVerifier(session_id, ports)
   let taken = 0
   for await (const record of engine.runelog.records(session_id)) {
     refuse(verifier.take(record))

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
-import { readGuardsAgain } from '../../observation/guard-facts.ts'
+import { readGuardsAgain } from '../../observation/readings.ts'
 import { movesIn, type SubjectAt, type SubjectMove, subjectCard } from '../../observation/subject-moves.ts'
 import { isShown } from '../../observation/visible.ts'
 import { firstBad } from '../../runelog/damage.ts'

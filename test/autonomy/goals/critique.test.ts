@@ -42,6 +42,7 @@ function goalOf(...tasks: readonly TaskView[]): GoalView {
     revise: null,
     plan: { plan_id: 'pln_1', tasks: [], interaction_id: null },
     tasks: [...tasks],
+    added: 0,
     critiques: [],
     reason: null,
     cause: null,

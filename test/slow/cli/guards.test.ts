@@ -53,7 +53,10 @@ test('verify: a reading that is false is named, although all hashes fit', async 
 
 test('audit over HTTP: a reading that is false is named, although all hashes fit', async () => {
   const path = join(scratch.fresh(), 'world.db')
-  const { world, backend } = await createBackendWorld({ support: supportAgent([refund]) }, { store: `sqlite:${path}` })
+  const { world, backend } = await createBackendWorld(
+    { support: supportAgent([refund]) },
+    { store: `sqlite:${path}`, isDamaged: true },
+  )
   const { ask, close } = await startServer(backend)
   const { session_id: id } = (await ask('/api/runs', { body: { agent: 'support', input: 'Refund order 42.' } })).json
   await world.sw.idle()

@@ -57,6 +57,7 @@ async function afterwards(name: string, sql: string, declared: Partial<ToolDefin
   db.close()
   const world = await createWorld({
     store: `sqlite:${to}`,
+    isDamaged: sql !== '',
     agents: agents(async () => {
       again.push('paid')
       return 'paid'
