@@ -3,7 +3,9 @@ import { stateNames, triggerNames } from '../kernel/machine.ts'
 import { contractMachine } from '../machines/contract.ts'
 import { jsonValue, kinds, waitingReasons } from '../runes/kinds.ts'
 import { actorCategories, actors } from '../runes/rune.ts'
-import { messageShape } from './dialogue.ts'
+import { count, id } from './common.ts'
+import { consequenceShape, messageShape } from './dialogue.ts'
+import { endpoint } from './endpoint.ts'
 import { abandonedShape } from './session.ts'
 
 const status = z.enum(stateNames(contractMachine))
@@ -155,3 +157,26 @@ export const memoryFactShape = z.object({
 })
 /** What an agent remembers of a contract, with where it comes from. */
 export type MemoryFact = z.infer<typeof memoryFactShape>
+
+/** What can be asked about executions. */
+export const contractEndpoints = {
+  getTimeline: endpoint('get_timeline', 'GET /api/execution/{session_id}/timeline', { returns: timelineShape }),
+  getSnapshot: endpoint('get_snapshot', 'GET /api/execution/{execution_id}/snapshot', { returns: oneSnapshotShape }),
+  getConsequence: endpoint('get_consequence', 'GET /api/execution/{execution_id}/consequence', {
+    returns: consequenceShape,
+  }),
+  getTransitions: endpoint('get_transitions', 'GET /api/execution/{execution_id}/transitions', {
+    returns: transitionsShape,
+  }),
+  getGraphState: endpoint('get_graph_state', 'GET /api/sessions/{session_id}/graph', {
+    query: z.strictObject({
+      /** Only what belongs to this agent; without it all contracts, and the dialogue of the root agent. */
+      agent_id: id.optional(),
+      at: count(z.int().nonnegative()).optional(),
+    }),
+    returns: graphShape,
+  }),
+  getOutput: endpoint('get_output', 'GET /api/outputs/{ref}', {
+    returns: z.object({ ref: z.string(), text: z.string() }),
+  }),
+}

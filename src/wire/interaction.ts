@@ -3,8 +3,9 @@ import { stateNames } from '../kernel/machine.ts'
 import { interactionMachine } from '../machines/interaction.ts'
 import { interactionKind, jsonObject, jsonValue, kinds } from '../runes/kinds.ts'
 import { visibilities } from '../runes/rune.ts'
-import { id } from './common.ts'
+import { id, pageQuery, reason, repliedBy } from './common.ts'
 import { snapshotShape } from './contract.ts'
+import { endpoint } from './endpoint.ts'
 
 const asked = {
   interaction_id: z.string(),
@@ -100,3 +101,38 @@ export const repliedShape = z.object({
 
 /** The contracts that the client expects to be waiting; another number is a warning (OB-09). */
 export const expectedWaiting = z.array(id).max(1_000).optional()
+
+const signed = { replied_by: repliedBy, expected_waiting: expectedWaiting }
+
+/** What can be asked of the inbox. */
+export const interactionEndpoints = {
+  listInbox: endpoint('list_inbox', 'GET /api/inbox', {
+    query: z.strictObject(pageQuery),
+    returns: z.object({
+      items: z.array(openInteractionShape),
+      next_cursor: z.string().nullable(),
+      unsettled: z.array(unsettledShape),
+    }),
+  }),
+  getInteraction: endpoint('get_interaction', 'GET /api/interactions/{interaction_id}', { returns: interactionShape }),
+  approve: endpoint('approve', 'POST /api/interactions/{interaction_id}/approve', {
+    body: z.strictObject({ digest: z.string().max(200).optional(), ...signed }),
+    returns: repliedShape,
+  }),
+  deny: endpoint('deny', 'POST /api/interactions/{interaction_id}/deny', {
+    body: z.strictObject({ reason, ...signed }),
+    returns: repliedShape,
+  }),
+  answer: endpoint('answer', 'POST /api/interactions/{interaction_id}/answer', {
+    body: z.strictObject({
+      /** For a form: `{ action: approve | edit | reject, data }`; for a question: `{ answer }`. */
+      reply: jsonValue,
+      ...signed,
+    }),
+    returns: repliedShape,
+  }),
+  settle: endpoint('settle', 'POST /api/interactions/{interaction_id}/settle', {
+    body: z.strictObject({ outcome: settlementOutcome, result: jsonValue.optional(), reason, ...signed }),
+    returns: repliedShape,
+  }),
+}

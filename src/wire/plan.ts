@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { riskAssessment, ruleDecisions } from '../coordinator/schemas/judgement.ts'
-import { failurePack } from '../coordinator/schemas/plan.ts'
+import { executionGraph, failurePack, reviewPack } from '../coordinator/schemas/plan.ts'
 import { answerPack, questionPack } from '../coordinator/schemas/questions.ts'
-import { guardReading, outputProduced } from '../coordinator/schemas/record.ts'
+import { guardReading, outputProduced, runTape } from '../coordinator/schemas/record.ts'
 import { stateNames } from '../kernel/machine.ts'
 import { coordinationMachine } from '../machines/coordination.ts'
 import { jsonObject, jsonValue } from '../runes/kinds.ts'
-import { listOf } from './common.ts'
+import { id, listOf, pageOf, pageQuery, repliedBy } from './common.ts'
+import { endpoint } from './endpoint.ts'
 
 /** A state of the coordination machine. */
 export const planState = z.enum(stateNames(coordinationMachine))
@@ -94,3 +95,56 @@ export type PlanRow = z.infer<typeof planRowShape>
 export type PlanRules = z.infer<typeof planRulesShape>
 /** Whether the frozen files are what was frozen. */
 export type PlanProof = z.infer<typeof planProofShape>
+
+const choice = z.union([
+  z.string().max(200),
+  z.strictObject({ text: z.string().min(1).max(4000) }),
+  z.strictObject({ data: jsonValue }),
+])
+
+/** What can be asked of plans. */
+export const planEndpoints = {
+  listPlans: endpoint('list_plans', 'GET /api/plans', {
+    query: z.strictObject({ ...pageQuery, state: planState.optional() }),
+    returns: pageOf(planRowShape),
+  }),
+  getPlan: endpoint('get_plan', 'GET /api/plans/{coordination_id}', { returns: planShape }),
+  getPlanGraph: endpoint('get_plan_graph', 'GET /api/plans/{coordination_id}/graph', {
+    query: z.strictObject({ version: z.enum(['draft', 'final']).default('final') }),
+    returns: executionGraph,
+  }),
+  getPlanRules: endpoint('get_plan_rules', 'GET /api/plans/{coordination_id}/rules', { returns: planRulesShape }),
+  getPlanQuestions: endpoint('get_plan_questions', 'GET /api/plans/{coordination_id}/questions', {
+    returns: planQuestionsShape,
+  }),
+  getPlanReviewPack: endpoint('get_plan_review_pack', 'GET /api/plans/{coordination_id}/review-pack', {
+    returns: reviewPack,
+  }),
+  getPlanTape: endpoint('get_plan_tape', 'GET /api/plans/{coordination_id}/tape', { returns: runTape }),
+  getPlanOutputs: endpoint('get_plan_outputs', 'GET /api/plans/{coordination_id}/outputs', { returns: planFilesShape }),
+  verifyPlan: endpoint('verify_plan', 'GET /api/plans/{coordination_id}/verify', { returns: planProofShape }),
+  submitPlan: endpoint('submit_plan', 'POST /api/plans', {
+    body: z.strictObject({
+      /** A refusal names every field that does not fit the schema. An empty checksum is filled in. */
+      intent: jsonObject,
+      /** What a scan of the project found. Without it there is no plan. */
+      facts: jsonValue.optional(),
+      /** Without it, nothing is remembered. */
+      memory: jsonValue.optional(),
+      session_id: id.optional(),
+      answer_timeout_ms: z.int().min(1_000).max(31_536_000_000).optional(),
+      /** The coordination that this one takes the place of. */
+      recovers: id.optional(),
+    }),
+    returns: planShape,
+  }),
+  answerPlan: endpoint('answer_plan', 'POST /api/plans/{coordination_id}/answer', {
+    body: z.strictObject({
+      answer_pack: jsonObject.optional(),
+      /** By key or id of a question: one of its values, an answer in words, or one as data. What is not named is left to its default. */
+      choices: z.record(z.string().max(200), choice).optional(),
+      replied_by: repliedBy,
+    }),
+    returns: planShape,
+  }),
+}

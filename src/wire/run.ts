@@ -1,7 +1,11 @@
 import { z } from 'zod'
 import { budget, jsonValue } from '../runes/kinds.ts'
 import { visibilities } from '../runes/rune.ts'
-import { id, listOf } from './common.ts'
+import { count, id, listOf, pageOf, pageQuery, reason, repliedBy, why } from './common.ts'
+import { memoryFactShape, stepShape } from './contract.ts'
+import { endpoint } from './endpoint.ts'
+import { fcmpEvent } from './fcmp.ts'
+import { expectedWaiting, interactionShape, repliedShape } from './interaction.ts'
 import { runStatus, usedShape } from './session.ts'
 
 /** What a run is submitted with: as in the library, by the same names. */
@@ -111,3 +115,81 @@ export const stoppedShape = z.object({
   /** False: it was over before. */
   accepted: z.boolean(),
 })
+
+/** What can be asked of runs. */
+export const runEndpoints = {
+  listRuns: endpoint('list_runs', 'GET /api/runs', {
+    query: z.strictObject({ ...pageQuery, status: runStatus.optional() }),
+    returns: pageOf(listedRunShape),
+  }),
+  getRun: endpoint('get_run', 'GET /api/runs/{run_id}', { returns: runShape }),
+  runResult: endpoint('run_result', 'GET /api/runs/{run_id}/result', { returns: resultShape }),
+  runInteraction: endpoint('run_interaction', 'GET /api/runs/{run_id}/interaction', {
+    returns: z.object({
+      run_id: z.string(),
+      session_id: z.string(),
+      status: runStatus,
+      pending_interaction_id: z.string().nullable(),
+      interactions: z.array(interactionShape),
+    }),
+  }),
+  runTrace: endpoint('run_trace', 'GET /api/runs/{run_id}/trace', {
+    returns: z.object({ run_id: z.string(), session_id: z.string(), steps: z.array(stepShape) }),
+  }),
+  runHistory: endpoint('run_history', 'GET /api/runs/{run_id}/events/history', {
+    query: z.strictObject({
+      /** Only events with a greater number. */
+      after: count(z.int().nonnegative()).prefault(0),
+      /** The `next_cursor` of the page before, instead of `after`. */
+      cursor: count(z.int().nonnegative()).optional(),
+      limit: count(z.int().min(1).max(1_000)).prefault(1_000),
+    }),
+    returns: pageOf(fcmpEvent),
+  }),
+  submitRun: endpoint('submit_run', 'POST /api/runs', { body: submissionBody, returns: submittedShape }),
+  replyRun: endpoint('reply_run', 'POST /api/runs/{run_id}/interaction/reply', {
+    body: z.strictObject({
+      interaction_id: id.optional(),
+      reply: jsonValue,
+      replied_by: repliedBy,
+      expected_waiting: expectedWaiting,
+    }),
+    returns: repliedShape,
+  }),
+  steerRun: endpoint('steer_run', 'POST /api/runs/{run_id}/steer', {
+    body: z.strictObject({ input: jsonValue }),
+    returns: stoppedShape,
+  }),
+  interruptRun: endpoint('interrupt_run', 'POST /api/runs/{run_id}/interrupt', { body: why, returns: stoppedShape }),
+  cancelRun: endpoint('cancel_run', 'POST /api/runs/{run_id}/cancel', { body: why, returns: stoppedShape }),
+}
+
+/** What can be asked of agents. */
+export const agentEndpoints = {
+  listAgents: endpoint('list_agents', 'GET /api/agents', {
+    returns: z.object({ items: z.array(agentShape).readonly() }),
+  }),
+  spawnAgent: endpoint('spawn_agent', 'POST /api/sessions/{session_id}/agents', {
+    body: z.strictObject({
+      agent: z.string().min(1).max(200),
+      parent_id: id.optional(),
+      /** Instead of the one that the agent is declared with. */
+      budget: budget.optional(),
+    }),
+    returns: z.object({ session_id: z.string(), agent_id: z.string() }),
+  }),
+  killAgent: endpoint('kill_agent', 'POST /api/agents/{agent_id}/kill', {
+    body: z.strictObject({ reason, force: z.boolean().optional() }),
+    returns: z.object({ agent_id: z.string(), state: z.literal('terminated') }),
+  }),
+  listMemory: endpoint('list_memory', 'GET /api/sessions/{session_id}/memory', {
+    query: z.strictObject({
+      /** Only what this agent remembers. */
+      agent_id: id.optional(),
+      limit: count(z.int().min(1).max(1_000)).prefault(200),
+      /** The `next_cursor` of the page before. */
+      cursor: count(z.int().nonnegative()).prefault(0),
+    }),
+    returns: pageOf(memoryFactShape),
+  }),
+}

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { stateNames } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
@@ -9,32 +8,19 @@ import { mergedRows } from '../../runelog/models.ts'
 import type { Row, Runelog } from '../../runelog/port.ts'
 import { othersTurn } from '../../runelog/slices.ts'
 import { wordsOf } from '../../runelog/words.ts'
-import { budget } from '../../runes/kinds.ts'
 import { listings, listingTag, type Summary, sessionOfListing, summaries } from '../../runtime/models/summaries.ts'
 import { asOptions, asRecord } from '../../runtime/options.ts'
-import { type Page, pageOf, pageQuery } from '../../wire/common.ts'
-import {
-  runStatus,
-  type SessionCard,
-  type SummaryCard,
-  sessionShape,
-  sessionState,
-  summaryShape,
-} from '../../wire/session.ts'
+import type { Page } from '../../wire/common.ts'
+import { type SessionCard, type SummaryCard, sessionEndpoints } from '../../wire/session.ts'
 import { leftBehind, leftIn, summaryCard } from '../cards.ts'
 import { cursorAt, defineLook, defineOperation, type Place, paged, readCursor, requestKey } from '../operation.ts'
 import type { SessionView } from '../session-views.ts'
 
-const title = z.string().trim().min(1).max(200)
-
 /** Creates a session. */
 export const createSession = defineOperation({
-  name: 'create_session',
-  route: 'POST /api/sessions',
+  ...sessionEndpoints.createSession,
   scope: 'operate',
   summary: 'Begin a session with its root agent ready. Nothing runs before the first message.',
-  body: z.strictObject({ agent: z.string().min(1).max(200), title: title.optional(), budget: budget.optional() }),
-  returns: z.object({ session_id: z.string(), is_repeated: z.boolean() }),
   key_is_recorded: true,
   async run(backend, asked) {
     const { agent, title, budget } = asked.body
@@ -60,19 +46,9 @@ interface Filter {
 
 /** Lists sessions. */
 export const listSessions = defineOperation({
-  name: 'list_sessions',
-  route: 'GET /api/sessions',
+  ...sessionEndpoints.listSessions,
   summary:
     'Sessions, the one with the latest updated_at first, to the second; by state or agent, the one that last moved or had a run that moved; with words in q, the one that began last, and a page may have few items, or none, and yet a next one.',
-  query: z.strictObject({
-    ...pageQuery,
-    state: sessionState.optional(),
-    status: runStatus.optional(),
-    agent: z.string().max(200).optional(),
-    /** Words of a message, a title or an id; the last one may be the beginning of a word. */
-    q: z.string().max(200).optional(),
-  }),
-  returns: pageOf(summaryShape),
   async run(backend, { query: { limit, cursor, q, ...filter } }): Promise<Page<SummaryCard>> {
     const { runelog, now } = backend
     const after = readCursor('list_sessions', cursor)
@@ -159,10 +135,8 @@ async function searched(runelog: Pick<Runelog, 'row' | 'search'>, words: readonl
 
 /** Reads where a session stands. */
 export const getSession = defineLook({
-  name: 'get_session',
-  route: 'GET /api/sessions/{session_id}',
+  ...sessionEndpoints.getSession,
   summary: 'What a session is doing, what it waits for, and every machine in it that is not over.',
-  returns: sessionShape,
   async look(backend, { params: { session_id } }) {
     const view = await backend.views.of(session_id)
     const row = (await backend.runelog.row(summaries, session_id))?.value
