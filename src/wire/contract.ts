@@ -50,7 +50,7 @@ export const snapshotShape = z.object({
 export type ExecutionSnapshot = z.infer<typeof snapshotShape>
 
 /** One contract by itself. */
-export const oneSnapshotShape = snapshotShape.extend({
+const oneSnapshotShape = snapshotShape.extend({
   /** It is running, and its process is gone; null where a process works on the store. */
   abandoned: abandonedShape.nullable(),
 })
@@ -75,7 +75,7 @@ const transitionShape = z.object({
 export type TransitionRecord = z.infer<typeof transitionShape>
 
 /** Every move of one contract, oldest first. */
-export const transitionsShape = z.object({
+const transitionsShape = z.object({
   execution_id: z.string(),
   session_id: z.string(),
   transitions: z.array(transitionShape).readonly(),
@@ -84,7 +84,7 @@ export const transitionsShape = z.object({
 export type Transitions = z.infer<typeof transitionsShape>
 
 /** All contracts of a session and all their moves. */
-export const timelineShape = z.object({
+const timelineShape = z.object({
   session_id: z.string(),
   /** By `created_at`. */
   contracts: z.array(snapshotShape).readonly(),
@@ -128,7 +128,7 @@ const graphStatuses = ['idle', 'processing', 'suspended', 'error'] as const
 export type GraphStatus = (typeof graphStatuses)[number]
 
 /** Where reasoning stands. */
-export const graphShape = z.object({
+const graphShape = z.object({
   session_id: z.string(),
   /** The event after which this is so; 0 before the first. */
   event_id: z.int(),

@@ -98,7 +98,7 @@ const findingFields = {
 }
 
 /** One review of a goal by its critic. */
-export const critiqueShape = z.object({
+const critiqueShape = z.object({
   /** Which review of the goal it was, from 1. */
   iteration: z.int(),
   plan_id: z.string(),

@@ -53,7 +53,7 @@ export const interactionShape = z.object({
 export type InteractionCard = z.infer<typeof interactionShape>
 
 /** A question in the inbox. */
-export const openInteractionShape = z.object({
+const openInteractionShape = z.object({
   ...asked,
   title: z.string().nullable(),
   prompt: z.string(),
@@ -64,7 +64,7 @@ export const openInteractionShape = z.object({
 })
 
 /** A call whose process is gone. It becomes a question, unless a probe answers it, when a process that works takes its run. */
-export const unsettledShape = z.object({
+const unsettledShape = z.object({
   session_id: z.string(),
   title: z.string().nullable(),
   run_id: z.string(),

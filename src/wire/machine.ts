@@ -3,7 +3,7 @@ import { count, id, listOf } from './common.ts'
 import { endpoint } from './endpoint.ts'
 
 /** A machine as its declaration has it. */
-export const topologyShape = z.object({
+const topologyShape = z.object({
   machine: z.string(),
   version: z.int(),
   meaning: z.string(),
@@ -45,7 +45,7 @@ export const subjectShape = z.object({
 export type SubjectCard = z.infer<typeof subjectShape>
 
 /** How many subjects are in each state that is not an end. */
-export const occupancyShape = z.object({
+const occupancyShape = z.object({
   machines: listOf({
     machine: z.string(),
     states: listOf({

@@ -23,7 +23,7 @@ const row = {
 }
 
 /** A plan in a list. */
-export const planRowShape = z.object(row)
+const planRowShape = z.object(row)
 
 const waitingShape = z.object({
   interaction_id: z.string(),
@@ -33,7 +33,7 @@ const waitingShape = z.object({
 })
 
 /** A plan with its moves, and what it waits for. */
-export const planShape = z.object({
+const planShape = z.object({
   ...row,
   /** The hash of everything that went in: the same input has the same run id everywhere. */
   run_id: z.string().nullable(),
@@ -54,7 +54,7 @@ export const planShape = z.object({
 })
 
 /** What the rules decided about a plan. */
-export const planRulesShape = z.object({
+const planRulesShape = z.object({
   /** One for each time the rules looked at the plan; the last one counts. */
   rounds: z.array(ruleDecisions).readonly(),
   risk: z.array(riskAssessment).readonly(),
@@ -64,20 +64,20 @@ export const planRulesShape = z.object({
 const answered = answerPack.extend({ metadata: jsonObject.optional() })
 
 /** What a plan asked, and what was answered. */
-export const planQuestionsShape = z.object({
+const planQuestionsShape = z.object({
   waits_for: waitingShape.nullable(),
   /** The questions of each round and their answer; null without one. */
   rounds: listOf({ question_pack: questionPack, answer_pack: answered.nullable() }),
 })
 
 /** The frozen files of a plan. */
-export const planFilesShape = z.object({
+const planFilesShape = z.object({
   /** Each text is at `/api/outputs/{ref}`. */
   files: listOf({ name: z.string(), ref: z.string(), sha256: z.string() }),
 })
 
 /** Whether the frozen files are what was frozen. */
-export const planProofShape = z.object({
+const planProofShape = z.object({
   is_sound: z.boolean(),
   problems: listOf({
     file: z.string(),

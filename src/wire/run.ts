@@ -22,7 +22,7 @@ export const submissionBody = z.strictObject({
 })
 
 /** An agent as a person chooses one. */
-export const agentShape = z.object({
+const agentShape = z.object({
   name: z.string(),
   role: z.string(),
   model: z.string(),
@@ -35,10 +35,10 @@ export const agentShape = z.object({
 export type AgentCard = z.infer<typeof agentShape>
 
 /** The run that a submission began, or found. */
-export const submittedShape = z.object({ session_id: z.string(), run_id: z.string(), is_repeated: z.boolean() })
+const submittedShape = z.object({ session_id: z.string(), run_id: z.string(), is_repeated: z.boolean() })
 
 /** A run in a list. */
-export const listedRunShape = z.object({
+const listedRunShape = z.object({
   run_id: z.string(),
   session_id: z.string(),
   status: runStatus,
@@ -65,7 +65,7 @@ export const obstacleShape = z.object({
 export type Obstacle = z.infer<typeof obstacleShape>
 
 /** A run by itself. */
-export const runShape = z.object({
+const runShape = z.object({
   run_id: z.string(),
   session_id: z.string(),
   agent_id: z.string(),
@@ -99,7 +99,7 @@ export const runShape = z.object({
 export type RunCard = z.infer<typeof runShape>
 
 /** How a run ended. */
-export const resultShape = z.object({
+const resultShape = z.object({
   run_id: z.string(),
   session_id: z.string(),
   status: runStatus,
@@ -109,7 +109,7 @@ export const resultShape = z.object({
 })
 
 /** What became of a request to stop or steer. */
-export const stoppedShape = z.object({
+const stoppedShape = z.object({
   run_id: z.string(),
   status: z.string(),
   /** False: it was over before. */

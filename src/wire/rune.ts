@@ -36,7 +36,7 @@ const anyRune: z.ZodType = z.object({
 export const runeShape = anyRune as z.ZodType<Rune>
 
 /** A page of the runes of a session. */
-export const runesShape = z.object({
+const runesShape = z.object({
   items: z.array(runeShape),
   /** Where the next page begins: `after` this one, or `before` it with backward. Null: there are no more for now. */
   next: z.int().nullable(),
@@ -47,7 +47,7 @@ export const runesShape = z.object({
 export type RunesPage = z.infer<typeof runesShape>
 
 /** What a verification of the chain of a session found. */
-export const auditShape = z.object({
+const auditShape = z.object({
   session_id: z.string(),
   is_sound: z.boolean(),
   events: z.int(),
@@ -69,7 +69,7 @@ export const auditShape = z.object({
 export type Audit = z.infer<typeof auditShape>
 
 /** The same, with the signed statement of where the log ends. */
-export const signedShape = z.object({
+const signedShape = z.object({
   ...auditShape.shape,
   /** A signed statement to keep elsewhere; null if the log is not sound. */
   checkpoint: z

@@ -68,7 +68,7 @@ export type SummaryCard = z.infer<typeof summaryShape>
 export const usedShape = z.object({ tokens: z.int(), tool_calls: z.int(), wall_time_ms: z.int() })
 
 /** A session by itself. `event_id` is where a stream goes on from what stands here. */
-export const sessionShape = z.object({
+const sessionShape = z.object({
   ...summaryShape.shape,
   /** The last event of the session. */
   event_id: z.int(),
