@@ -26,6 +26,9 @@ export interface Given<P, Q, B> {
   readonly idempotency_key?: string
 }
 
+/** The query of an endpoint, as a client gives it. */
+export type QueryOf<E> = E extends { readonly query: z.ZodType<infer Q> } ? Readonly<Partial<Q>> : never
+
 type Names<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never
 
 type ParamsOf<Route extends string> = { readonly [N in Names<Route>]: string }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { RunStatus } from '../machines/run.ts'
 import { budget, jsonValue } from '../runes/kinds.ts'
 import { visibilities } from '../runes/rune.ts'
 import { count, id, listOf, pageOf, pageQuery, reason, repliedBy, why } from './common.ts'
@@ -7,6 +8,16 @@ import { endpoint } from './endpoint.ts'
 import { fcmpEvent } from './fcmp.ts'
 import { expectedWaiting, interactionShape, repliedShape } from './interaction.ts'
 import { runStatus, usedShape } from './session.ts'
+
+/** Lists by the status of a run, the most urgent first: what people call it, and the option of `ps` that shows it. */
+export const runLists = {
+  waiting_user: { label: 'Needs you', option: 'waiting' },
+  running: { label: 'Running', option: 'running' },
+  queued: { label: 'Queued', option: 'queued' },
+  failed: { label: 'Failed', option: 'failed' },
+  succeeded: { label: 'Succeeded', option: null },
+  canceled: { label: 'Stopped', option: null },
+} as const satisfies { readonly [S in RunStatus]: { readonly label: string; readonly option: string | null } }
 
 /** What a run is submitted with: as in the library, by the same names. */
 export const submissionBody = z.strictObject({
