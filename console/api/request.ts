@@ -51,7 +51,7 @@ function serverTime(response: Response): number | null {
 /** The problem in a refused response. */
 export async function problemOf(response: Response): Promise<Problem> {
   const { status, statusText: title } = response
-  const said = (await response.json().catch(() => ({}))) as Partial<Problem>
+  const said: Partial<Problem> = await response.json().catch(() => ({}))
   const usual: Problem = {
     status,
     code: `http_${status}`,

@@ -16,7 +16,7 @@ import { QuestionPack } from './question-pack.tsx'
 import { Settlement } from './settlement.tsx'
 
 /** The kinds of interaction in words. */
-export const kindNames: Readonly<Record<string, string>> = {
+export const kindNames: { readonly [K in Interaction['interaction_kind']]: string } = {
   approval: 'approval',
   ecs: 'form',
   question: 'question',
@@ -59,7 +59,7 @@ export function InteractionCard({ interaction_id, version = '', isSelected = fal
       data-interaction={interaction_id}
     >
       <header>
-        <span className="chip">{kindNames[asked.interaction_kind] ?? asked.interaction_kind}</span>
+        <span className="chip">{kindNames[asked.interaction_kind]}</span>
         <h3 id={`title-${interaction_id}`}>{titleOf(asked)}</h3>
       </header>
       <p className="faint">

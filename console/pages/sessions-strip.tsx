@@ -7,10 +7,7 @@ import { amend } from '../route.ts'
 import { useAsked } from '../use-asked.ts'
 import { count } from '../words.ts'
 
-const filters = [
-  ['', 'All'],
-  ...Object.entries(runLists).map(([status, { label }]) => [status, label] as const),
-] as const
+const filters = [['', 'All'], ...runLists.map(({ status, label }) => [status, label] as const)] as const
 
 /** The list by what most needs a look, with how many runs there are of each that is not over. */
 export function SessionsStrip({ status, isListed }: { status: string | null; isListed: boolean }) {

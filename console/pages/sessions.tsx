@@ -23,7 +23,7 @@ import { SessionsStrip } from './sessions-strip.tsx'
 export function SessionsPage() {
   const { query } = usePlace()
   const filter = filterOf(query)
-  const option = filter.status && runLists[filter.status].option
+  const chosen = runLists.find(({ status }) => status === filter.status)
   const { rows, problem, isLoading, again, more, isMore, fresh, showFresh } = useSessions(filter)
   const [at, setAt] = useState(-1)
   const box = useRef<HTMLElement>(null)
@@ -61,7 +61,9 @@ export function SessionsPage() {
       </div>
       <div className="row spread">
         <SessionsStrip status={filter.status ?? null} isListed={!isLoading} />
-        <CopyCommand command={`statewright ps${option ? ` --${option}` : ''}`} />
+        <CopyCommand
+          command={`statewright ps${chosen !== undefined && 'option' in chosen ? ` --${chosen.option}` : ''}`}
+        />
       </div>
       {filter.q !== undefined && (
         <p>

@@ -123,7 +123,8 @@ export function predicatesOf(machine: Machine): Predicates | undefined {
 export type StateOf<M> = M extends { readonly states: infer S } ? keyof S & string : never
 type EdgeOf<M> = M extends { readonly transitions: readonly (infer E)[] } ? E : never
 /** The states that end a subject: those without a way out. */
-export type EndOf<M> = Exclude<StateOf<M>, EdgeOf<M> extends { readonly from: infer S } ? S : never>
+export type EndOf<M> =
+  string extends StateOf<M> ? string : Exclude<StateOf<M>, EdgeOf<M> extends { readonly from: infer S } ? S : never>
 /** The trigger names of a machine. */
 export type TriggerOf<M> = EdgeOf<M> extends { readonly on: infer T extends string } ? T : never
 /** The guard names of a machine. */
@@ -149,7 +150,10 @@ export function stateOf(machine: Pick<Machine, 'states'>, state: string | undefi
 }
 
 /** Whether a subject in this state has come to its end. Every question about an end is this one. */
-export function isTerminal(machine: Pick<Machine, 'states'>, state: string | undefined): boolean {
+export function isTerminal<M extends Pick<Machine, 'states'>>(
+  machine: M,
+  state: string | undefined,
+): state is EndOf<M> {
   return stateOf(machine, state)?.terminal === true
 }
 

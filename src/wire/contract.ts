@@ -80,8 +80,6 @@ const transitionsShape = z.object({
   session_id: z.string(),
   transitions: z.array(transitionShape).readonly(),
 })
-/** Every move of one contract, with its session. */
-export type Transitions = z.infer<typeof transitionsShape>
 
 /** All contracts of a session and all their moves. */
 const timelineShape = z.object({

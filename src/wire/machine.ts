@@ -57,8 +57,6 @@ const occupancyShape = z.object({
     }),
   }),
 })
-/** How many subjects are in each state that is not an end. */
-export type Occupancy = z.infer<typeof occupancyShape>
 
 /** What can be asked about the declarations and where subjects are. */
 export const machineEndpoints = {

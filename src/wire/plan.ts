@@ -91,10 +91,6 @@ export type PlanCard = z.infer<typeof planShape>
 export type PlanQuestionsCard = z.infer<typeof planQuestionsShape>
 /** A plan in a list. */
 export type PlanRow = z.infer<typeof planRowShape>
-/** What the rules decided about a plan. */
-export type PlanRules = z.infer<typeof planRulesShape>
-/** Whether the frozen files are what was frozen. */
-export type PlanProof = z.infer<typeof planProofShape>
 
 const choice = z.union([
   z.string().max(200),

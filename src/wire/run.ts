@@ -9,15 +9,15 @@ import { fcmpEvent } from './fcmp.ts'
 import { expectedWaiting, interactionShape, repliedShape } from './interaction.ts'
 import { runStatus, usedShape } from './session.ts'
 
-/** Lists by the status of a run, the most urgent first: what people call it, and the option of `ps` that shows it. */
-export const runLists = {
-  waiting_user: { label: 'Needs you', option: 'waiting' },
-  running: { label: 'Running', option: 'running' },
-  queued: { label: 'Queued', option: 'queued' },
-  failed: { label: 'Failed', option: 'failed' },
-  succeeded: { label: 'Succeeded', option: null },
-  canceled: { label: 'Stopped', option: null },
-} as const satisfies { readonly [S in RunStatus]: { readonly label: string; readonly option: string | null } }
+/** How runs are listed, the most urgent status first: what people call it, and the option of `ps` that shows it. */
+export const runLists = [
+  { status: 'waiting_user', label: 'Needs you', option: 'waiting' },
+  { status: 'running', label: 'Running', option: 'running' },
+  { status: 'queued', label: 'Queued', option: 'queued' },
+  { status: 'failed', label: 'Failed', option: 'failed' },
+  { status: 'succeeded', label: 'Succeeded' },
+  { status: 'canceled', label: 'Stopped' },
+] as const satisfies readonly { readonly status: RunStatus; readonly label: string; readonly option?: string }[]
 
 /** What a run is submitted with: as in the library, by the same names. */
 export const submissionBody = z.strictObject({

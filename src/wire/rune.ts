@@ -65,8 +65,6 @@ const auditShape = z.object({
     is_after_mark: z.boolean(),
   }),
 })
-/** What a verification of the chain of a session found. */
-export type Audit = z.infer<typeof auditShape>
 
 /** The same, with the signed statement of where the log ends. */
 const signedShape = z.object({

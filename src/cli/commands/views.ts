@@ -11,14 +11,15 @@ import { listRunes, stateAt } from '../../surface/operations/runes.ts'
 import { listRuns, runTrace } from '../../surface/operations/runs.ts'
 import { listSessions } from '../../surface/operations/sessions.ts'
 import type { Page } from '../../wire/common.ts'
-import type { ListedRun } from '../../wire/run.ts'
+import { type ListedRun, runLists } from '../../wire/run.ts'
 import { type Call, type Command, command } from '../command.ts'
 import { clientOptions } from '../options.ts'
 import { sessionRows, timelineLines } from '../render/show.ts'
 import { guardLines, recordLine, storyLine } from '../render/story.ts'
 import { ago, clockTime, columns, fullTime, safeLine } from '../render/text.ts'
 
-const statuses = { waiting: 'waiting_user', failed: 'failed', running: 'running', queued: 'queued' } as const
+/** The statuses that have an option. */
+const statuses = runLists.filter((list) => 'option' in list)
 
 /** The command `ps`. */
 export const psCommand = command({
@@ -38,9 +39,9 @@ export const psCommand = command({
     ...clientOptions,
   },
   async run({ words: [q], values: { agent, runs, json }, io, paint, print, next, refuse, onlyOne, count, withClient }) {
-    const first = onlyOne(['waiting', 'failed', 'running', 'queued'])
+    const first = onlyOne(statuses.map(({ option }) => option))
     const limit = count('limit', [1, 200]) ?? 20
-    const status = first === undefined ? undefined : statuses[first]
+    const status = statuses.find(({ option }) => option === first)?.status
     if (runs && (q !== undefined || agent !== undefined)) throw refuse('--runs takes neither TEXT nor --agent.')
     const show = <T>(page: Page<T>, rows: (items: readonly T[], now: number) => readonly string[]) => {
       print(page, () => rows(page.items, io.host.now()))

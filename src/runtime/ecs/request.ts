@@ -1,8 +1,8 @@
-import type { z } from 'zod'
 import { readDay, readInstant } from '../../kernel/instant.ts'
 import { boundedJson, type Json, jsonLimits, type Problem, pointerTo } from '../../kernel/json.ts'
+import { type EcsRequest, ecsInput, type Field, formOf } from '../../wire/form.ts'
 import { problemSentence, shapeProblems } from '../shape-problems.ts'
-import { type EcsRequest, ecsInput, type Field, type field, isEmpty, type option, valueProblem } from './shapes.ts'
+import { isEmpty, valueProblem } from './shapes.ts'
 
 /** Reads what a model or a tool asked of a person. A form that cannot be answered is refused before a person sees it. */
 export function readEcsRequest(args: unknown): { readonly request: EcsRequest } | { readonly problem: string } {
@@ -10,23 +10,13 @@ export function readEcsRequest(args: unknown): { readonly request: EcsRequest } 
   if ('problem' in given) return refused([{ pointer: '', problem: given.problem }])
   const parsed = ecsInput.safeParse(given.value)
   if (!parsed.success) return refused(shapeProblems(parsed.error))
-  const { fields = [], ...rest } = parsed.data
-  const request: EcsRequest = { ...rest, fields: fields.map(named) }
+  const request = formOf(parsed.data)
   const problems = [...partProblems(request), ...fieldProblems(request.fields)]
   return problems.length === 0 ? { request } : refused(problems)
 }
 
 function refused(problems: readonly Problem[]) {
   return { problem: `The request does not fit: ${problemSentence(problems)}. No person was asked.`.toWellFormed() }
-}
-
-function named({ label, options, ...rest }: z.output<typeof field>): Field {
-  return { ...rest, label: label ?? rest.name, ...(options !== undefined && { options: options.map(labelled) }) }
-}
-
-function labelled(given: z.output<typeof option>) {
-  const { value, label = value } = typeof given === 'string' ? { value: given } : given
-  return { value, label }
 }
 
 function partProblems({ type, fields, displays = [] }: EcsRequest): Problem[] {

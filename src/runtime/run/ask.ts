@@ -1,7 +1,7 @@
 import { boundedJson, type Json, jsonLimits } from '../../kernel/json.ts'
 import type { CallView } from '../../observation/session-state.ts'
+import type { EcsRequest } from '../../wire/form.ts'
 import { defaultsOf, readEcsRequest } from '../ecs/request.ts'
-import type { EcsRequest } from '../ecs/shapes.ts'
 import type { Asked } from '../tools/tool.ts'
 import { stepQuestion } from './advance.ts'
 import { ask, inputWithdrawn } from './calls.ts'

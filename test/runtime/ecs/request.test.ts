@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Json } from '../../../src/kernel/json.ts'
 import { readEcsRequest } from '../../../src/runtime/ecs/request.ts'
-import { askPerson, fieldTypes } from '../../../src/runtime/ecs/shapes.ts'
+import { askPerson } from '../../../src/runtime/ecs/shapes.ts'
+import { fieldTypes } from '../../../src/wire/form.ts'
 
 const form = (...fields: readonly Json[]) => ({ title: 'Which one?', fields })
 const problemOf = (args: Json) => {
