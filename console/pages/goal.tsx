@@ -99,7 +99,7 @@ function TaskGraph({ goal, chosen, choose }: { goal: Goal; chosen: string | unde
           <>
             <span className="lane-kind">
               {looks[toneOf('task', state)].sign} {state}
-              {waiting.has(task_id) && ' · waits for a person'}
+              {waiting.has(task_id) && ` · ${looks.waiting.meaning}`}
             </span>
             <span className="lane-label">{title}</span>
           </>

@@ -3,6 +3,7 @@ import { contractMachine } from '../../src/machines/contract.ts'
 import { runMachine } from '../../src/machines/run.ts'
 import { turnMachine } from '../../src/machines/turn.ts'
 import type { Rune } from '../../src/runes/rune.ts'
+import { looks } from '../tones.ts'
 
 /** What a stretch of a bar was spent on. */
 export type Spending = 'queued' | 'running' | 'person' | 'tool' | 'unknown'
@@ -11,9 +12,9 @@ export type Spending = 'queued' | 'running' | 'person' | 'tool' | 'unknown'
 export const spendings: { readonly [S in Spending]: string } = {
   queued: 'queued',
   running: 'running',
-  person: 'waiting for a person',
-  tool: 'waiting for a tool',
-  unknown: 'outcome unknown',
+  person: looks.waiting.meaning,
+  tool: 'waits for a tool',
+  unknown: looks.unknown.meaning,
 }
 
 /** What time in a state of this machine is spent on, by the tone of the state. */
