@@ -24,15 +24,15 @@ const statuses = runLists.filter((list) => 'option' in list)
 /** The command `ps`. */
 export const psCommand = command({
   name: 'ps',
-  usage: 'statewright ps [TEXT] [--waiting | --failed | --running | --queued] [--agent NAME] [--runs] [--limit N]',
+  usage: 'statewright ps [TEXT] [--waiting | --running | --queued | --failed] [--agent NAME] [--runs] [--limit N]',
   summary:
     'List sessions, the one that was last updated first: what each is doing and what it waits for. With TEXT, only those that have its words.',
   takes: [0, 1],
   options: {
     waiting: { type: 'boolean', summary: 'only those that wait for a person' },
-    failed: { type: 'boolean', summary: 'only those whose last run failed' },
     running: { type: 'boolean', summary: 'only those at work' },
     queued: { type: 'boolean', summary: 'only those that wait for a worker' },
+    failed: { type: 'boolean', summary: 'only those whose last run failed' },
     agent: { type: 'string', summary: 'only those of this agent' },
     runs: { type: 'boolean', summary: 'runs instead of sessions, the one that moved last first' },
     limit: { type: 'string', short: 'n', summary: 'how many, at most 200; else 20' },
