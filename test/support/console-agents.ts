@@ -131,7 +131,7 @@ export function consoleAgents(folder: string): Readonly<Record<string, Agent>> {
     // It fails until a file is there.
     patient: agent({
       role: 'patient',
-      model: scriptedModel(() => (existsSync(`${folder}/mended`) ? say('I am well again.') : breakOff('down'))),
+      model: scriptedModel(() => (existsSync(`${folder}/repaired`) ? say('I am well again.') : breakOff('down'))),
       retries: { tries: 9, firstDelayMs: 1 },
     }),
     poet: agent({

@@ -228,7 +228,7 @@ test('console session: what its budget suspended goes on with a larger budget, w
 
   const broken = await world.submit('patient', 'Go')
   await page.goto(`${world.server().url}/s/${broken.session_id}`)
-  writeFileSync(`${world.folder}/mended`, '')
+  writeFileSync(`${world.folder}/repaired`, '')
   await button('Reset').click()
   await page.getByText('I am well again.').first().waitFor()
 })
