@@ -75,6 +75,14 @@ export default {
       },
     },
     {
+      name: 'reasoning-imports-no-records',
+      comment:
+        'Red line: a turn gets its types of records through src/wire, so that it can name no contract and no rune.',
+      severity: 'error',
+      from: { path: '^src/runtime/turns/' },
+      to: { path: '^src/(machines|runes)/' },
+    },
+    {
       name: 'the-coordinator-reaches-nothing-that-executes',
       comment: 'Red line: it plans and judges. Not even through another room may it reach what acts.',
       severity: 'error',

@@ -1,5 +1,6 @@
 import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { findRun } from './api/runs.ts'
+import { runEndpoints } from '../src/wire/run.ts'
+import { ask } from './api/request.ts'
 import { useKeys } from './parts/keys.tsx'
 import { go } from './route.ts'
 
@@ -36,7 +37,7 @@ export function GoTo() {
     const place = places.find(([prefix]) => id.startsWith(`${prefix}_`))
     if (place !== undefined) return go(place[1](id))
     if (!id.startsWith('run_')) return go(`/?q=${encodeURIComponent(id)}`)
-    const found = await findRun(id)
+    const found = await ask(runEndpoints.getRun, { params: { run_id: id } })
     go(found.ok ? `/s/${found.value.session_id}` : `/?q=${encodeURIComponent(id)}`)
   }
   return (

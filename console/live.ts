@@ -1,8 +1,9 @@
 import { useSyncExternalStore } from 'react'
-import type { InboxItem } from '../src/wire/interaction.ts'
+import { streamPaths } from '../src/wire/endpoint.ts'
+import { type InboxItem, interactionEndpoints } from '../src/wire/interaction.ts'
 import type { ServerSent } from '../src/wire/server-sent.ts'
 import type { SummaryCard } from '../src/wire/session.ts'
-import { listInbox } from './api/inbox.ts'
+import { ask } from './api/request.ts'
 import { serverSent } from './api/server-sent.ts'
 import { hearServerTime } from './clock.ts'
 
@@ -45,7 +46,7 @@ export function refreshInbox(within_ms = 150): void {
   if (inboxTimer !== undefined) return
   inboxTimer = setTimeout(async () => {
     inboxTimer = undefined
-    const answer = await listInbox()
+    const answer = await ask(interactionEndpoints.listInbox, { query: { limit: 200 } })
     if (!answer.ok) return
     hearServerTime(answer.server_at)
     set({ inbox: answer.value.items })
@@ -62,7 +63,7 @@ export async function listenToServer(): Promise<void> {
     return
   }
   isListening = true
-  const stream = serverSent('/api/summaries/stream', {
+  const stream = serverSent(streamPaths.summaries, {
     signal: new AbortController().signal,
     opened() {
       set({ line: 'live', reloads: known.reloads + 1 })
@@ -85,7 +86,7 @@ function receive({ type, data }: ServerSent) {
   if (type === 'stale') set({ reloads: known.reloads + 1 })
   refreshInbox()
   if (type !== 'summary') return
-  const summary = JSON.parse(data) as SummaryCard
+  const summary: SummaryCard = JSON.parse(data)
   const changed = new Map(known.changed)
   changed.delete(summary.session_id)
   changed.set(summary.session_id, summary)

@@ -1,8 +1,8 @@
 import { useState } from 'react'
 import type { BundleVerdict } from '../../src/runes/bundle.ts'
+import { addressOf, streamPaths } from '../../src/wire/endpoint.ts'
 import { readLines } from '../../src/wire/server-sent.ts'
 import { authorization, type Problem, problemOf } from '../api/request.ts'
-import { bundleAddress } from '../api/sessions.ts'
 import { Trouble } from '../parts/states.tsx'
 import { At } from '../parts/time.tsx'
 import { count, plural } from '../words.ts'
@@ -25,12 +25,12 @@ export function InBrowser({ session_id }: { session_id: string | undefined }) {
     setState({ is: 'done', verdict, source })
   }
   async function fetchBundle(id: string) {
-    const response = await fetch(bundleAddress(id), { headers: authorization() })
+    const response = await fetch(addressOf(streamPaths.bundle, { session_id: id }), { headers: authorization() })
     if (!response.ok || response.body === null) return setState({ is: 'refused', problem: await problemOf(response) })
     await check(response.body, 'the bundle that the server gave')
   }
   async function download(id: string) {
-    const response = await fetch(bundleAddress(id), { headers: authorization() })
+    const response = await fetch(addressOf(streamPaths.bundle, { session_id: id }), { headers: authorization() })
     if (!response.ok) return setState({ is: 'refused', problem: await problemOf(response) })
     const link = document.createElement('a')
     link.href = URL.createObjectURL(await response.blob())

@@ -1,7 +1,8 @@
 import { useState } from 'react'
 import type { Redacted } from '../../src/runes/verify.ts'
 import type { Signed } from '../../src/wire/rune.ts'
-import { auditSession, signSession } from '../api/sessions.ts'
+import { runeEndpoints } from '../../src/wire/rune.ts'
+import { ask } from '../api/request.ts'
 import { useAct } from '../parts/act.tsx'
 import { Link } from '../parts/link.tsx'
 import { Loading, Trouble } from '../parts/states.tsx'
@@ -11,7 +12,9 @@ import { plural } from '../words.ts'
 
 /** What the server found when it read its own store from the first event on. */
 export function OnServer({ session_id }: { session_id: string }) {
-  const { value, problem, isLoading, again } = useAsked(`audit ${session_id}`, () => auditSession(session_id))
+  const { value, problem, isLoading, again } = useAsked(`audit ${session_id}`, () =>
+    ask(runeEndpoints.auditSession, { params: { session_id } }),
+  )
   const [signed, setSigned] = useState<Signed>()
   const signing = useAct()
   const checkpoint = signed?.session_id === session_id ? signed.checkpoint : null
@@ -48,7 +51,9 @@ export function OnServer({ session_id }: { session_id: string }) {
             <button
               type="button"
               disabled={signing.isBusy}
-              onClick={() => void signing.run(() => signSession(session_id), setSigned)}
+              onClick={() =>
+                void signing.run(() => ask(runeEndpoints.signSession, { params: { session_id } }), setSigned)
+              }
             >
               Sign
             </button>

@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'react'
 import type { Rune } from '../../src/runes/rune.ts'
-import type { RunesPage } from '../../src/wire/rune.ts'
-import { type Answer, get } from '../api/request.ts'
+import type { QueryOf } from '../../src/wire/endpoint.ts'
+import { type RunesPage, runeEndpoints } from '../../src/wire/rune.ts'
+import { type Answer, ask } from '../api/request.ts'
 
 const kinds = 'contract.,tool.,interaction.,run.moved'
 
@@ -23,8 +24,8 @@ export function useConcerning(session_id: string | undefined, version: string): 
 async function load(session_id: string, signal: AbortSignal): Promise<readonly Rune[]> {
   const found: Rune[] = []
   for (let after: number | null = 0; after !== null && !signal.aborted; ) {
-    const path = `/api/sessions/${encodeURIComponent(session_id)}/runes`
-    const answer: Answer<RunesPage> = await get<RunesPage>(path, { after, limit: 1_000, kinds }, signal)
+    const query: QueryOf<typeof runeEndpoints.listRunes> = { after, limit: 1_000, kinds }
+    const answer: Answer<RunesPage> = await ask(runeEndpoints.listRunes, { params: { session_id }, query }, signal)
     if (!answer.ok) break
     found.push(...answer.value.items)
     after = answer.value.next

@@ -1,5 +1,6 @@
 import type { CritiqueReport } from '../../src/wire/goal.ts'
-import { getCritiques } from '../api/goals.ts'
+import { goalEndpoints } from '../../src/wire/goal.ts'
+import { ask } from '../api/request.ts'
 import { Loading, Trouble } from '../parts/states.tsx'
 import { useAsked } from '../use-asked.ts'
 
@@ -10,7 +11,7 @@ const signs: { readonly [S in Finding['severity']]: string } = { error: '✕', w
 /** What the critic found, review by review. It is for those who run the system: other tokens are told so. */
 export function Critiques({ goal_id, iterations }: { goal_id: string; iterations: number }) {
   const { value, problem, again } = useAsked(`critiques ${goal_id} ${iterations}`, (signal) =>
-    getCritiques(goal_id, signal),
+    ask(goalEndpoints.getGoalCritiques, { params: { goal_id } }, signal),
   )
   if (problem?.status === 403)
     return (

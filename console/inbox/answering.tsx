@@ -1,5 +1,6 @@
-import type { InteractionCard } from '../../src/wire/interaction.ts'
-import type { Problem } from '../api/request.ts'
+import type { JsonObject } from '../../src/kernel/json.ts'
+import { type InteractionCard, interactionEndpoints } from '../../src/wire/interaction.ts'
+import { ask, type Problem } from '../api/request.ts'
 import { Copy } from '../parts/copy.tsx'
 import { Trouble } from '../parts/states.tsx'
 
@@ -12,6 +13,10 @@ export interface Answering {
   readonly isSelected: boolean
   readonly done: () => void
 }
+
+/** Answers a form or a question. */
+export const answer = (interaction_id: string, reply: JsonObject) =>
+  ask(interactionEndpoints.answer, { params: { interaction_id }, body: { reply } })
 
 /** Someone else was faster, or it was refused for another reason. */
 export function Refused({ problem, done }: { problem: Problem | undefined; done: () => void }) {

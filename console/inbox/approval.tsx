@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import type { InteractionCard } from '../../src/wire/interaction.ts'
-import { approve, deny } from '../api/inbox.ts'
+import { interactionEndpoints } from '../../src/wire/interaction.ts'
+import { ask } from '../api/request.ts'
 import { useAct } from '../parts/act.tsx'
 import { JsonBlock } from '../parts/json.tsx'
 import { useKeys } from '../parts/keys.tsx'
@@ -25,7 +26,9 @@ export function Approval({ asked, isInert, isOpen, isSelected, done }: Answering
     if (step === 'deny') why.current?.focus()
   }, [step])
 
-  const sayYes = () => run(() => approve(asked.interaction_id, asked.digest), done)
+  const params = { interaction_id: asked.interaction_id }
+  const proof = asked.digest === null ? {} : { digest: asked.digest }
+  const sayYes = () => run(() => ask(interactionEndpoints.approve, { params, body: proof }), done)
   const yes = () => {
     if (isDisabled) return
     if (irreversible) setStep('confirm')
@@ -39,7 +42,8 @@ export function Approval({ asked, isInert, isOpen, isSelected, done }: Answering
       button.current?.scrollIntoView({ block: 'center' })
     else yes()
   }
-  const no = () => void run(() => deny(asked.interaction_id, reason.trim()), done)
+  const because = reason.trim() === '' ? {} : { reason: reason.trim() }
+  const no = () => void run(() => ask(interactionEndpoints.deny, { params, body: because }), done)
   useKeys(
     isOpen && isSelected
       ? {

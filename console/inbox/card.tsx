@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react'
 import type { InteractionCard as Interaction } from '../../src/wire/interaction.ts'
-import { getInteraction } from '../api/inbox.ts'
+import { interactionEndpoints } from '../../src/wire/interaction.ts'
+import { ask } from '../api/request.ts'
 import { brief } from '../parts/json.tsx'
 import { Link } from '../parts/link.tsx'
 import { Loading, Trouble } from '../parts/states.tsx'
@@ -15,7 +16,7 @@ import { QuestionPack } from './question-pack.tsx'
 import { Settlement } from './settlement.tsx'
 
 /** The kinds of interaction in words. */
-export const kindNames: Readonly<Record<string, string>> = {
+export const kindNames: { readonly [K in Interaction['interaction_kind']]: string } = {
   approval: 'approval',
   ecs: 'form',
   question: 'question',
@@ -38,7 +39,9 @@ export function InteractionCard({ interaction_id, version = '', isSelected = fal
     value: asked,
     problem,
     again,
-  } = useAsked(`interaction ${interaction_id}`, (signal) => getInteraction(interaction_id, signal))
+  } = useAsked(`interaction ${interaction_id}`, (signal) =>
+    ask(interactionEndpoints.getInteraction, { params: { interaction_id } }, signal),
+  )
   // Another version is a reason to look again.
   useEffect(() => again(), [again, version])
   const isInert = useInert(`${interaction_id} ${asked?.state}`)
@@ -56,7 +59,7 @@ export function InteractionCard({ interaction_id, version = '', isSelected = fal
       data-interaction={interaction_id}
     >
       <header>
-        <span className="chip">{kindNames[asked.interaction_kind] ?? asked.interaction_kind}</span>
+        <span className="chip">{kindNames[asked.interaction_kind]}</span>
         <h3 id={`title-${interaction_id}`}>{titleOf(asked)}</h3>
       </header>
       <p className="faint">

@@ -1,15 +1,10 @@
 import type { Json, JsonObject } from '../../src/kernel/json.ts'
+import type { EcsRequest } from '../../src/wire/form.ts'
 import { Scroll } from '../parts/scroll.tsx'
 
-interface Display {
-  readonly type: string
-  readonly data: Json
-}
-
 /** What an agent wants a person to see: tables and drawings in plain characters. It is shown as text and nothing else. */
-export function Displays({ request }: { request: JsonObject }) {
-  if (!isDisplaying(request)) return null
-  return request.displays.map(({ type, data }, i) => {
+export function Displays({ displays = [] }: Pick<EcsRequest, 'displays'>) {
+  return displays.map(({ type, data }, i) => {
     const key = `${type} ${i}`
     if (type === 'table' && Array.isArray(data)) return <Table key={key} rows={data as readonly Json[]} />
     return (
@@ -18,11 +13,6 @@ export function Displays({ request }: { request: JsonObject }) {
       </Scroll>
     )
   })
-}
-
-/** The server checked the displays against their schema. */
-function isDisplaying(request: object): request is { readonly displays: readonly Display[] } {
-  return 'displays' in request && Array.isArray(request.displays)
 }
 
 function Table({ rows }: { rows: readonly Json[] }) {

@@ -1,18 +1,23 @@
 import { type FormEvent, useState } from 'react'
-import type { Json, JsonObject } from '../../src/kernel/json.ts'
-import { answer } from '../api/inbox.ts'
+import type { Json, Problem } from '../../src/kernel/json.ts'
+import type { EcsRequest } from '../../src/wire/form.ts'
 import { useAct } from '../parts/act.tsx'
-import { type Answering, Refused } from './answering.tsx'
+import { JsonBlock } from '../parts/json.tsx'
+import { type Answering, answer, Refused } from './answering.tsx'
 import { Displays } from './displays.tsx'
 import { FieldInput } from './field-input.tsx'
-import { fieldsOf, firstValue, sentValue } from './fields.ts'
+import { firstValue, formIn, sentValue } from './fields.ts'
 
-type Action = 'approve' | 'edit' | 'reject'
+type Action = keyof NonNullable<EcsRequest['actions']>
+
+/** What the button says that sends the answer. */
+const sends: { readonly [T in EcsRequest['type']]: string } = { form: 'Send', confirmation: 'Confirm', display: 'Seen' }
 
 /** A step that an agent handed to a person: a form, a confirmation, or something to look at. */
 export function EcsForm({ asked, isOpen, isInert, done }: Answering) {
   const { request, interaction_id } = asked
-  const fields = fieldsOf(request)
+  const form = formIn(request)
+  const fields = form?.fields ?? []
   const [values, setValues] = useState<Readonly<Record<string, Json>>>(() =>
     Object.fromEntries(fields.map((field) => [field.name, firstValue(field)])),
   )
@@ -34,12 +39,12 @@ export function EcsForm({ asked, isOpen, isInert, done }: Answering) {
     event.preventDefault()
     say('approve')
   }
-  const yes = request.type === 'confirmation' ? 'Confirm' : request.type === 'display' ? 'Seen' : 'Send'
-  const named = labelsOf(request)
+  if (form === undefined) return <JsonBlock value={request} name="what is asked" />
+  const named = labelsOf(form)
   return (
     <form className="ecs" onSubmit={submit} noValidate>
-      {typeof request.description === 'string' && <p>{request.description}</p>}
-      <Displays request={request} />
+      {form.description !== undefined && <p>{form.description}</p>}
+      <Displays displays={form.displays} />
       {isOpen && (
         <>
           {fields.map((field) => (
@@ -61,9 +66,9 @@ export function EcsForm({ asked, isOpen, isInert, done }: Answering) {
           )}
           <div className="row">
             <button type="submit" className="primary" disabled={isInert || isBusy}>
-              {yes}
+              {sends[form.type]}
             </button>
-            {request.type !== 'display' && (
+            {form.type !== 'display' && (
               <>
                 <button type="button" disabled={isInert || isBusy} onClick={() => say('reject')}>
                   Refuse
@@ -83,17 +88,13 @@ export function EcsForm({ asked, isOpen, isInert, done }: Answering) {
 }
 
 /** What the agent calls the answers. It is told as its words: a button says what pressing it does. */
-function labelsOf(request: JsonObject): readonly string[] {
-  const actions = (request.actions ?? {}) as Readonly<Record<string, { readonly label?: string }>>
-  const { dismiss_label } = request
-  return [
-    ...Object.entries(actions).flatMap(([action, { label }]) => (label === undefined ? [] : [`${action} “${label}”`])),
-    ...(typeof dismiss_label === 'string' ? [`seen “${dismiss_label}”`] : []),
-  ]
+function labelsOf({ actions = {}, dismiss_label }: EcsRequest): readonly string[] {
+  const named = Object.entries(actions).map(([action, given]) => `${action} “${given?.label}”`)
+  return dismiss_label === undefined ? named : [...named, `seen “${dismiss_label}”`]
 }
 
 /** The fields that do not fit, by where they stand in the answer. */
 function problemsOf(details: Readonly<Record<string, unknown>> | undefined): ReadonlyMap<string, string> {
-  const problems = (details?.problems ?? []) as readonly { pointer: string; problem: string }[]
+  const problems = (details?.problems ?? []) as readonly Problem[]
   return new Map(problems.map(({ pointer, problem }) => [pointer, problem]))
 }

@@ -1,5 +1,5 @@
 import type { Json } from '../../src/kernel/json.ts'
-import type { Field } from './fields.ts'
+import type { Field } from '../../src/wire/form.ts'
 
 interface Shown {
   readonly field: Field

@@ -1,45 +1,10 @@
 import type { Json, JsonObject } from '../../src/kernel/json.ts'
+import { type EcsRequest, ecsInput, type Field, formOf } from '../../src/wire/form.ts'
 
-/** One field of a form. */
-export interface Field {
-  readonly name: string
-  readonly type: string
-  readonly label: string
-  readonly required: boolean
-  readonly placeholder?: string
-  readonly default?: Json
-  readonly options?: readonly { readonly value: string; readonly label: string }[]
-  readonly min?: number | string
-  readonly max?: number | string
-  readonly step?: number
-}
-
-interface Written extends Partial<Omit<Field, 'options'>> {
-  readonly name: string
-  readonly options?: readonly (string | { readonly value: string; readonly label?: string })[]
-}
-
-/** The fields of a form as the model wrote them, with what it may leave out filled in. */
-export function fieldsOf(request: JsonObject): readonly Field[] {
-  if (!isForm(request)) return []
-  return request.fields.map(({ options, ...field }) => ({
-    type: 'text',
-    label: field.name,
-    required: false,
-    ...field,
-    ...(options !== undefined && { options: options.map(labelled) }),
-  }))
-}
-
-/** The server checked the fields against their schema. */
-function isForm(request: object): request is { readonly fields: readonly Written[] } {
-  return 'fields' in request && Array.isArray(request.fields)
-}
-
-function labelled(option: string | { readonly value: string; readonly label?: string }) {
-  return typeof option === 'string'
-    ? { value: option, label: option }
-    : { value: option.value, label: option.label ?? option.value }
+/** The form in a request; undefined if there is none, such as in a request whose content was erased. */
+export function formIn(request: JsonObject): EcsRequest | undefined {
+  const read = ecsInput.safeParse(request)
+  return read.success ? formOf(read.data) : undefined
 }
 
 /** What a form shows before anybody touched it. */

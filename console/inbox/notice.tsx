@@ -1,7 +1,6 @@
-import { answer } from '../api/inbox.ts'
 import { useAct } from '../parts/act.tsx'
 import { JsonBlock } from '../parts/json.tsx'
-import { type Answering, Refused } from './answering.tsx'
+import { type Answering, answer, Refused } from './answering.tsx'
 
 /** Something a person has to have seen. */
 export function Notice({ asked, isOpen, isInert, done }: Answering) {

@@ -1,10 +1,9 @@
 import { useState } from 'react'
 import type { QuestionPack as Pack, Question } from '../../src/coordinator/schemas/questions.ts'
 import type { JsonObject } from '../../src/kernel/json.ts'
-import { answer } from '../api/inbox.ts'
 import { useAct } from '../parts/act.tsx'
 import { Link } from '../parts/link.tsx'
-import { type Answering, Refused } from './answering.tsx'
+import { type Answering, answer, Refused } from './answering.tsx'
 
 const fallback = ''
 

@@ -1,7 +1,6 @@
 import { useState } from 'react'
-import { answer } from '../api/inbox.ts'
 import { useAct } from '../parts/act.tsx'
-import { type Answering, Refused } from './answering.tsx'
+import { type Answering, answer, Refused } from './answering.tsx'
 
 /** A question that is answered in one's own words. */
 export function Question({ asked, isOpen, isInert, done }: Answering) {

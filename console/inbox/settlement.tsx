@@ -1,5 +1,6 @@
 import { useState } from 'react'
-import { settle } from '../api/inbox.ts'
+import { interactionEndpoints, type SettlementOutcome } from '../../src/wire/interaction.ts'
+import { ask } from '../api/request.ts'
 import { useAct } from '../parts/act.tsx'
 import { JsonBlock } from '../parts/json.tsx'
 import { type Answering, Refused } from './answering.tsx'
@@ -8,8 +9,10 @@ import { type Answering, Refused } from './answering.tsx'
 export function Settlement({ asked, isInert, isOpen, done }: Answering) {
   const [reason, setReason] = useState('')
   const { isBusy, problem, run } = useAct()
-  const say = (outcome: 'happened' | 'did_not') => () =>
-    void run(() => settle(asked.interaction_id, outcome, reason.trim()), done)
+  const params = { interaction_id: asked.interaction_id }
+  const body = reason.trim() === '' ? {} : { reason: reason.trim() }
+  const say = (outcome: SettlementOutcome) => () =>
+    void run(() => ask(interactionEndpoints.settle, { params, body: { outcome, ...body } }), done)
   return (
     <div className="settlement">
       <p>

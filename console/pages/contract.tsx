@@ -1,5 +1,6 @@
 import { contractMachine } from '../../src/machines/contract.ts'
-import { getConsequence, getSnapshot, getTransitions } from '../api/execution.ts'
+import { contractEndpoints } from '../../src/wire/contract.ts'
+import { ask } from '../api/request.ts'
 import { useConcerning } from '../contract/concerning.ts'
 import { PathStrip } from '../contract/path-strip.tsx'
 import { SameKey } from '../contract/same-key.tsx'
@@ -17,9 +18,15 @@ import { NotFound } from './not-found.tsx'
 
 /** One action: how it got here, whether it touched the world, whether it may be tried again, who did what. */
 export function ContractPage({ execution_id }: { execution_id: string }) {
-  const snapshot = useAsked(`snapshot ${execution_id}`, (signal) => getSnapshot(execution_id, signal))
-  const consequence = useAsked(`consequence ${execution_id}`, (signal) => getConsequence(execution_id, signal))
-  const moved = useAsked(`transitions ${execution_id}`, (signal) => getTransitions(execution_id, signal))
+  const snapshot = useAsked(`snapshot ${execution_id}`, (signal) =>
+    ask(contractEndpoints.getSnapshot, { params: { execution_id } }, signal),
+  )
+  const consequence = useAsked(`consequence ${execution_id}`, (signal) =>
+    ask(contractEndpoints.getConsequence, { params: { execution_id } }, signal),
+  )
+  const moved = useAsked(`transitions ${execution_id}`, (signal) =>
+    ask(contractEndpoints.getTransitions, { params: { execution_id } }, signal),
+  )
   const again = () => {
     snapshot.again()
     consequence.again()

@@ -2,7 +2,8 @@ import { useEffect, useState } from 'react'
 import { goalMachine } from '../../src/machines/goal.ts'
 import { exactSpan } from '../../src/observation/durations.ts'
 import type { Goal } from '../../src/wire/goal.ts'
-import { cancelGoal, getGoal } from '../api/goals.ts'
+import { goalEndpoints } from '../../src/wire/goal.ts'
+import { ask } from '../api/request.ts'
 import { Critiques } from '../goal/critiques.tsx'
 import { InteractionCard } from '../inbox/card.tsx'
 import { useLive } from '../live.ts'
@@ -22,7 +23,11 @@ import { NotFound } from './not-found.tsx'
 /** One goal: its tasks with their states, owners and waits, what the critic found, and what it may spend. */
 export function GoalPage({ goal_id }: { goal_id: string }) {
   const { changed } = useLive()
-  const { value: goal, problem, again } = useAsked(`goal ${goal_id}`, (signal) => getGoal(goal_id, signal))
+  const {
+    value: goal,
+    problem,
+    again,
+  } = useAsked(`goal ${goal_id}`, (signal) => ask(goalEndpoints.getGoal, { params: { goal_id } }, signal))
   const [chosen, setChosen] = useState<string>()
   const version = changed.get(goal?.session_id ?? '')?.updated_event_id
   // Another version is a reason to look again.
@@ -47,7 +52,7 @@ export function GoalPage({ goal_id }: { goal_id: string }) {
           type="button"
           disabled={act.isBusy || !canStop.isLegal}
           title={canStop.isLegal ? '' : canStop.reason}
-          onClick={() => void act.run(() => cancelGoal(goal_id), again)}
+          onClick={() => void act.run(() => ask(goalEndpoints.cancelGoal, { params: { goal_id } }), again)}
         >
           Stop the goal
         </button>
@@ -94,7 +99,7 @@ function TaskGraph({ goal, chosen, choose }: { goal: Goal; chosen: string | unde
           <>
             <span className="lane-kind">
               {looks[toneOf('task', state)].sign} {state}
-              {waiting.has(task_id) && ' · waits for a person'}
+              {waiting.has(task_id) && ` · ${looks.waiting.meaning}`}
             </span>
             <span className="lane-label">{title}</span>
           </>

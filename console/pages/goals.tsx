@@ -1,4 +1,7 @@
-import { listGoals } from '../api/goals.ts'
+import { endNames } from '../../src/kernel/machine.ts'
+import { goalMachine } from '../../src/machines/goal.ts'
+import { type Goal, goalEndpoints } from '../../src/wire/goal.ts'
+import { type Answer, ask } from '../api/request.ts'
 import { useLive } from '../live.ts'
 import { CopyCommand } from '../parts/copy.tsx'
 import { Link } from '../parts/link.tsx'
@@ -7,10 +10,19 @@ import { Empty, Loading, Trouble } from '../parts/states.tsx'
 import { Since } from '../parts/time.tsx'
 import { useAsked } from '../use-asked.ts'
 
+/** Those that are under way, then those that are over, each the one that moved last first. */
+async function listGoals(signal: AbortSignal): Promise<Answer<readonly Goal[]>> {
+  const queries = [{}, ...endNames(goalMachine).map((state) => ({ state }))]
+  const answers = await Promise.all(queries.map((query) => ask(goalEndpoints.listGoals, { query }, signal)))
+  const refused = answers.find((answer) => !answer.ok)
+  if (refused !== undefined) return refused
+  return { ok: true, value: answers.flatMap((answer) => (answer.ok ? answer.value.items : [])), server_at: null }
+}
+
 /** Every goal, those under way first. */
 export function GoalsPage() {
   const { reloads } = useLive()
-  const { value, problem, again } = useAsked(`goals ${reloads}`, (signal) => listGoals(signal))
+  const { value, problem, again } = useAsked(`goals ${reloads}`, listGoals)
   return (
     <>
       <div className="head">

@@ -72,7 +72,7 @@ function InboxRow({ item, isChosen }: { item: InboxItem; isChosen: boolean }) {
   return (
     <li className={isChosen ? 'is-chosen' : ''}>
       <Link href={`/inbox/${interaction_id}`} aria-current={isChosen ? 'true' : undefined}>
-        <span className="chip">{kindNames[interaction_kind] ?? interaction_kind}</span>
+        <span className="chip">{kindNames[interaction_kind]}</span>
         <span className="inbox-prompt">{prompt}</span>
         <span className="faint">
           {title ?? session_id} · <Since at={opened_at} ago />

@@ -2,7 +2,8 @@ import { useState } from 'react'
 import type { Machine } from '../../src/kernel/machine.ts'
 import { toMermaid, topology } from '../../src/kernel/topology.ts'
 import { machineNamed } from '../../src/machines/all.ts'
-import { getOccupancy } from '../api/machines.ts'
+import { machineEndpoints } from '../../src/wire/machine.ts'
+import { ask } from '../api/request.ts'
 import { Diagram } from '../machines/diagram.tsx'
 import { MachineTables } from '../machines/tables.tsx'
 import { TryIt } from '../machines/try-it.tsx'
@@ -19,7 +20,7 @@ export function MachinePage({ name }: { name: string }) {
 }
 
 function Shown({ machine }: { machine: Machine }) {
-  const { value } = useAsked('occupancy', (signal) => getOccupancy(signal))
+  const { value } = useAsked('occupancy', (signal) => ask(machineEndpoints.getOccupancy, {}, signal))
   const [tried, setTried] = useState<string>()
   const live = value?.machines.find((one) => one.machine === machine.name)?.states ?? []
   const counts = Object.fromEntries(live.map(({ state, count }) => [state, count]))

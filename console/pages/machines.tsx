@@ -1,5 +1,6 @@
 import { machines } from '../../src/machines/all.ts'
-import { getOccupancy } from '../api/machines.ts'
+import { machineEndpoints } from '../../src/wire/machine.ts'
+import { ask } from '../api/request.ts'
 import { CopyCommand } from '../parts/copy.tsx'
 import { Link } from '../parts/link.tsx'
 import { Mark } from '../parts/mark.tsx'
@@ -7,7 +8,7 @@ import { useAsked } from '../use-asked.ts'
 
 /** Every machine there is, and how many of each are in which state. */
 export function MachinesPage() {
-  const { value } = useAsked('occupancy', (signal) => getOccupancy(signal))
+  const { value } = useAsked('occupancy', (signal) => ask(machineEndpoints.getOccupancy, {}, signal))
   return (
     <>
       <div className="head">

@@ -1,6 +1,7 @@
 import { useEffect } from 'react'
 import { coordinationMachine } from '../../src/machines/coordination.ts'
-import { getPlan } from '../api/plans.ts'
+import { planEndpoints } from '../../src/wire/plan.ts'
+import { ask } from '../api/request.ts'
 import { InteractionCard } from '../inbox/card.tsx'
 import { useLive } from '../live.ts'
 import { CopyCommand } from '../parts/copy.tsx'
@@ -35,7 +36,9 @@ export function PlanPage({ coordination_id }: { coordination_id: string }) {
     value: plan,
     problem,
     again,
-  } = useAsked(`plan ${coordination_id}`, (signal) => getPlan(coordination_id, signal))
+  } = useAsked(`plan ${coordination_id}`, (signal) =>
+    ask(planEndpoints.getPlan, { params: { coordination_id } }, signal),
+  )
   const version = String(plan?.moves.length)
   const event_id = changed.get(plan?.session_id ?? '')?.updated_event_id
   // Another event is a reason to look again.

@@ -1,4 +1,5 @@
-import { listPlans } from '../api/plans.ts'
+import { planEndpoints } from '../../src/wire/plan.ts'
+import { ask } from '../api/request.ts'
 import { useLive } from '../live.ts'
 import { CopyCommand } from '../parts/copy.tsx'
 import { Link } from '../parts/link.tsx'
@@ -10,7 +11,7 @@ import { useAsked } from '../use-asked.ts'
 /** Every coordination: from an intent to a frozen plan, or to the reason why there is none. */
 export function PlansPage() {
   const { reloads } = useLive()
-  const { value, problem, again } = useAsked(`plans ${reloads}`, (signal) => listPlans(signal))
+  const { value, problem, again } = useAsked(`plans ${reloads}`, (signal) => ask(planEndpoints.listPlans, {}, signal))
   return (
     <>
       <div className="head">

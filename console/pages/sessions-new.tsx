@@ -1,5 +1,6 @@
 import { useState } from 'react'
-import { listAgents, submitRun } from '../api/runs.ts'
+import { agentEndpoints, runEndpoints } from '../../src/wire/run.ts'
+import { ask } from '../api/request.ts'
 import { useAct } from '../parts/act.tsx'
 import { Trouble } from '../parts/states.tsx'
 import { go } from '../route.ts'
@@ -18,7 +19,7 @@ export function NewSession() {
 }
 
 function Form({ leave }: { leave: () => void }) {
-  const { value: agents, problem: none } = useAsked('agents', (signal) => listAgents(signal))
+  const { value: agents, problem: none } = useAsked('agents', (signal) => ask(agentEndpoints.listAgents, {}, signal))
   const [agent, setAgent] = useState('')
   const [input, setInput] = useState('')
   const { isBusy, problem: refused, run } = useAct()
@@ -30,7 +31,7 @@ function Form({ leave }: { leave: () => void }) {
       onSubmit={(event) => {
         event.preventDefault()
         void run(
-          () => submitRun(chosen, input),
+          () => ask(runEndpoints.submitRun, { body: { agent: chosen, input } }),
           ({ session_id }) => go(`/s/${session_id}`),
         )
       }}

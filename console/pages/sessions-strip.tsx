@@ -1,26 +1,20 @@
 import { useEffect } from 'react'
-import { getOccupancy } from '../api/machines.ts'
+import { machineEndpoints } from '../../src/wire/machine.ts'
+import { runLists } from '../../src/wire/run.ts'
+import { ask } from '../api/request.ts'
 import { useLive } from '../live.ts'
 import { amend } from '../route.ts'
 import { useAsked } from '../use-asked.ts'
 import { count } from '../words.ts'
 
-const filters = [
-  ['', 'All'],
-  ['waiting_user', 'Needs you'],
-  ['running', 'Running'],
-  ['queued', 'Queued'],
-  ['failed', 'Failed'],
-  ['succeeded', 'Succeeded'],
-  ['canceled', 'Stopped'],
-] as const
+const filters = [['', 'All'], ...runLists.map(({ status, label }) => [status, label] as const)] as const
 
 /** The list by what most needs a look, with how many runs there are of each that is not over. */
 export function SessionsStrip({ status, isListed }: { status: string | null; isListed: boolean }) {
   const { line } = useLive()
   // To count takes the server longer than to list: the list comes first.
   const { value, again } = useAsked(`occupancy ${isListed}`, async (signal) =>
-    isListed ? getOccupancy(signal) : { ok: true, value: { machines: [] }, server_at: null },
+    isListed ? ask(machineEndpoints.getOccupancy, {}, signal) : { ok: true, value: { machines: [] }, server_at: null },
   )
   useEffect(() => {
     if (line !== 'live') return

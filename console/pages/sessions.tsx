@@ -1,7 +1,12 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
-import type { SummaryCard } from '../../src/wire/session.ts'
-import { listSessions, type SessionFilter } from '../api/sessions.ts'
+import { stateNames } from '../../src/kernel/machine.ts'
+import { runMachine } from '../../src/machines/run.ts'
+import { sessionMachine } from '../../src/machines/session.ts'
+import type { QueryOf } from '../../src/wire/endpoint.ts'
+import { runLists } from '../../src/wire/run.ts'
+import { type SummaryCard, sessionEndpoints } from '../../src/wire/session.ts'
+import { ask } from '../api/request.ts'
 import { useLive } from '../live.ts'
 import { CopyCommand } from '../parts/copy.tsx'
 import { useKeys } from '../parts/keys.tsx'
@@ -14,18 +19,11 @@ import { NewSession } from './sessions-new.tsx'
 import { SessionRow } from './sessions-row.tsx'
 import { SessionsStrip } from './sessions-strip.tsx'
 
-/** How the terminal says it. */
-const flags: Readonly<Record<string, string>> = {
-  waiting_user: ' --waiting',
-  running: ' --running',
-  queued: ' --queued',
-  failed: ' --failed',
-}
-
 /** What needs me, what runs, what failed. */
 export function SessionsPage() {
   const { query } = usePlace()
-  const filter: SessionFilter = { status: query.get('status'), state: query.get('state'), q: query.get('q') }
+  const filter = filterOf(query)
+  const chosen = runLists.find(({ status }) => status === filter.status)
   const { rows, problem, isLoading, again, more, isMore, fresh, showFresh } = useSessions(filter)
   const [at, setAt] = useState(-1)
   const box = useRef<HTMLElement>(null)
@@ -54,7 +52,7 @@ export function SessionsPage() {
     e: { says: 'show what failed', does: () => amend({ status: 'failed' }) },
     w: { says: 'show what needs me', does: () => amend({ status: 'waiting_user' }) },
   })
-  const isFiltered = Object.values(filter).some((value) => value !== null)
+  const isFiltered = Object.keys(filter).length > 0
   return (
     <>
       <div className="head">
@@ -63,9 +61,11 @@ export function SessionsPage() {
       </div>
       <div className="row spread">
         <SessionsStrip status={filter.status ?? null} isListed={!isLoading} />
-        <CopyCommand command={`statewright ps${flags[filter.status ?? ''] ?? ''}`} />
+        <CopyCommand
+          command={`statewright ps${chosen !== undefined && 'option' in chosen ? ` --${chosen.option}` : ''}`}
+        />
       </div>
-      {filter.q !== null && (
+      {filter.q !== undefined && (
         <p>
           Sessions with “{filter.q}” in their title or id.{' '}
           <button type="button" onClick={() => amend({ q: null })}>
@@ -99,6 +99,16 @@ export function SessionsPage() {
   )
 }
 
+type SessionFilter = Pick<QueryOf<typeof sessionEndpoints.listSessions>, 'status' | 'state' | 'q'>
+
+/** The filter in an address. A name that no declaration has filters nothing. */
+function filterOf(query: URLSearchParams): SessionFilter {
+  const status = stateNames(runMachine).find((name) => name === query.get('status'))
+  const state = stateNames(sessionMachine).find((name) => name === query.get('state'))
+  const q = query.get('q')
+  return { ...(status && { status }), ...(state && { state }), ...(q && { q }) }
+}
+
 function None({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered)
     return (
@@ -119,7 +129,9 @@ function None({ isFiltered }: { isFiltered: boolean }) {
 /** Pages of the list as they are scrolled to, with what changed since laid over them. Rows keep their places. */
 function useSessions(filter: SessionFilter) {
   const key = JSON.stringify(filter)
-  const first = useAsked(`sessions ${key}`, (signal) => listSessions(filter, null, signal))
+  const first = useAsked(`sessions ${key}`, (signal) =>
+    ask(sessionEndpoints.listSessions, { query: { ...filter, limit: 100 } }, signal),
+  )
   const [later, setLater] = useState<{ key: string; of: unknown; rows: SummaryCard[]; cursor: string | null }>()
   const busy = useRef(false)
   const { changed, reloads } = useLive()
@@ -129,7 +141,8 @@ function useSessions(filter: SessionFilter) {
   const more = useCallback(async () => {
     if (cursor === null || busy.current) return
     busy.current = true
-    const answer = await listSessions(JSON.parse(key) as SessionFilter, cursor, undefined, 200)
+    const filter: SessionFilter = JSON.parse(key)
+    const answer = await ask(sessionEndpoints.listSessions, { query: { ...filter, limit: 200, cursor } })
     busy.current = false
     if (!answer.ok) return
     const { items, next_cursor } = answer.value
@@ -149,7 +162,9 @@ function useSessions(filter: SessionFilter) {
 
   const listed = useMemo(() => new Set(rows.map((row) => row.session_id)), [rows])
   const fits = (row: SummaryCard) =>
-    !listed.has(row.session_id) && filter.q === null && (filter.status === null || row.status === filter.status)
+    !listed.has(row.session_id) &&
+    filter.q === undefined &&
+    (filter.status === undefined || row.status === filter.status)
   const fresh = first.value === undefined ? 0 : [...changed.values()].filter(fits).length
   // An empty list has no places to keep.
   const { again } = first

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import type { ExecutionGraph, GraphNode } from '../../src/coordinator/schemas/plan.ts'
-import { getGraph } from '../api/plans.ts'
+import { planEndpoints } from '../../src/wire/plan.ts'
+import { ask } from '../api/request.ts'
 import { Empty } from '../parts/states.tsx'
 import { amend, usePlace } from '../route.ts'
 import { useAsked } from '../use-asked.ts'
@@ -20,10 +21,10 @@ export function GraphTab({ coordination_id, version }: { coordination_id: string
   const { query } = usePlace()
   const [chosen, setChosen] = useState<string>()
   const draft = useAsked(`draft ${coordination_id} ${version}`, (signal) =>
-    getGraph(coordination_id, 'draft', signal),
+    ask(planEndpoints.getPlanGraph, { params: { coordination_id }, query: { version: 'draft' } }, signal),
   ).value
   const final = useAsked(`final ${coordination_id} ${version}`, (signal) =>
-    getGraph(coordination_id, 'final', signal),
+    ask(planEndpoints.getPlanGraph, { params: { coordination_id }, query: { version: 'final' } }, signal),
   ).value
   const wanted = query.get('version') ?? (final === undefined ? 'draft' : 'final')
   const graph = wanted === 'final' ? final : draft

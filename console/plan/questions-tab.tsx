@@ -1,12 +1,13 @@
 import type { PlanQuestionsCard } from '../../src/wire/plan.ts'
-import { getQuestions } from '../api/plans.ts'
+import { planEndpoints } from '../../src/wire/plan.ts'
+import { ask } from '../api/request.ts'
 import { Empty } from '../parts/states.tsx'
 import { useAsked } from '../use-asked.ts'
 
 /** Every question that was asked, with its default and what it touches. */
 export function QuestionsTab({ coordination_id, version }: { coordination_id: string; version: string }) {
   const { value } = useAsked(`questions ${coordination_id} ${version}`, (signal) =>
-    getQuestions(coordination_id, signal),
+    ask(planEndpoints.getPlanQuestions, { params: { coordination_id } }, signal),
   )
   const rounds = value?.rounds ?? []
   if (rounds.length === 0)

@@ -1,6 +1,7 @@
 import type { Measure } from '../../src/coordinator/schemas/plan.ts'
 import { exactSpan } from '../../src/observation/durations.ts'
-import { getReviewPack } from '../api/plans.ts'
+import { planEndpoints } from '../../src/wire/plan.ts'
+import { ask } from '../api/request.ts'
 import { Empty } from '../parts/states.tsx'
 import { useAsked } from '../use-asked.ts'
 
@@ -9,7 +10,7 @@ const within = { yes: '✓ within', no: '✕ over', not_evaluated: '? not every 
 /** What a reviewer reads before anything runs. */
 export function ReviewTab({ coordination_id, version }: { coordination_id: string; version: string }) {
   const { value: pack } = useAsked(`review ${coordination_id} ${version}`, (signal) =>
-    getReviewPack(coordination_id, signal),
+    ask(planEndpoints.getPlanReviewPack, { params: { coordination_id } }, signal),
   )
   if (pack === undefined)
     return (

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import type { Verdict } from '../../src/coordinator/schemas/scalars.ts'
-import { getRules } from '../api/plans.ts'
+import { planEndpoints } from '../../src/wire/plan.ts'
+import { ask } from '../api/request.ts'
 import { Empty, Trouble } from '../parts/states.tsx'
 import { useAsked } from '../use-asked.ts'
 
@@ -10,7 +11,7 @@ const signs: { readonly [V in Verdict]: string } = { deny: '⊘', require_review
 export function RulesTab({ coordination_id, version }: { coordination_id: string; version: string }) {
   const [only, setOnly] = useState('')
   const { value, problem } = useAsked(`rules ${coordination_id} ${version}`, (signal) =>
-    getRules(coordination_id, signal),
+    ask(planEndpoints.getPlanRules, { params: { coordination_id } }, signal),
   )
   if (problem !== undefined && problem.status !== 404 && problem.status !== 409) return <Trouble problem={problem} />
   const round = value?.rounds.at(-1)

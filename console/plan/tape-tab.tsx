@@ -1,7 +1,8 @@
 import { useState } from 'react'
 import { exactSpan } from '../../src/observation/durations.ts'
 import type { PlanCard } from '../../src/wire/plan.ts'
-import { verifyPlan } from '../api/plans.ts'
+import { planEndpoints } from '../../src/wire/plan.ts'
+import { ask } from '../api/request.ts'
 import { useAct } from '../parts/act.tsx'
 import { JsonBlock } from '../parts/json.tsx'
 import { Trouble } from '../parts/states.tsx'
@@ -18,7 +19,7 @@ export function TapeTab({ coordination_id, plan }: { coordination_id: string; ve
           disabled={isBusy}
           onClick={() =>
             void run(
-              () => verifyPlan(coordination_id),
+              () => ask(planEndpoints.verifyPlan, { params: { coordination_id } }),
               (value) => setFound(value.problems),
             )
           }

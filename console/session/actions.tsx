@@ -1,33 +1,43 @@
 import { useState } from 'react'
 import { runMachine } from '../../src/machines/run.ts'
 import { sessionMachine } from '../../src/machines/session.ts'
-import type { SessionCard } from '../../src/wire/session.ts'
-import type { Answer } from '../api/request.ts'
-import { stopRun } from '../api/runs.ts'
-import { actOnSession } from '../api/sessions.ts'
+import { runEndpoints } from '../../src/wire/run.ts'
+import { type SessionCard, sessionEndpoints } from '../../src/wire/session.ts'
+import { type Answer, ask } from '../api/request.ts'
 import { type Verdict, verdictOn } from '../machines/legal.ts'
 import { useAct } from '../parts/act.tsx'
 import { Trouble } from '../parts/states.tsx'
+import { spoken } from '../words.ts'
 import type { SessionLog } from './log.ts'
+
+type Budget = NonNullable<SessionCard['budget']>
 
 interface Action {
   readonly label: string
   readonly verdict: Verdict
-  readonly act: () => Promise<Answer<unknown>>
+  readonly act: (limits: Budget) => Promise<Answer<unknown>>
   /** What cannot be taken back is asked for twice. */
   readonly warning?: string
+  /** Limits that a person raises before the act. */
+  readonly limits?: Budget
 }
 
 /** What can be done to a session and its run now, by their declarations; and why the rest cannot. */
 export function Actions({ log, session }: { log: SessionLog; session: SessionCard }) {
   const { isBusy, problem, run } = useAct()
   const [asked, setAsked] = useState<Action>()
+  const [limits, setLimits] = useState<Budget>({})
   const done = () => {
     setAsked(undefined)
     void log.refresh()
   }
-  const begin = (action: Action) => (action.warning === undefined ? void run(action.act, done) : setAsked(action))
-  const actions = [...sessionActions(log, session), ...runActions(log)]
+  const act = (action: Action) => void run(() => action.act(limits), done)
+  const begin = (action: Action) => {
+    setLimits(action.limits ?? {})
+    if (action.warning === undefined) act(action)
+    else setAsked(action)
+  }
+  const actions = [...sessionActions(session), ...runActions(log)]
   const refused = actions.filter(({ verdict }) => !verdict.isLegal)
   return (
     <div className="actions">
@@ -46,7 +56,24 @@ export function Actions({ log, session }: { log: SessionLog; session: SessionCar
       ) : (
         <span className="row confirm">
           {asked.warning}
-          <button type="button" className="danger" disabled={isBusy} onClick={() => void run(asked.act, done)}>
+          {Object.entries(limits).map(([name, limit]) => (
+            <label key={name}>
+              {spoken(name)}
+              <input
+                type="number"
+                min={0}
+                step="any"
+                value={limit}
+                onChange={({ target }) => setLimits({ ...limits, [name]: Number(target.value) })}
+              />
+            </label>
+          ))}
+          <button
+            type="button"
+            className={asked.limits === undefined ? 'danger' : 'primary'}
+            disabled={isBusy}
+            onClick={() => act(asked)}
+          >
             {asked.label}
           </button>
           <button type="button" onClick={() => setAsked(undefined)}>
@@ -71,21 +98,37 @@ export function Actions({ log, session }: { log: SessionLog; session: SessionCar
   )
 }
 
-function sessionActions(log: SessionLog, { session_id, state: said }: SessionCard): readonly Action[] {
-  const state = log.spine().stateOf(session_id) ?? said
+function sessionActions(session: SessionCard): readonly Action[] {
+  const { session_id, state } = session
   const on = (trigger: string) => verdictOn(sessionMachine, state, trigger)
-  const resume = state === 'suspended' ? 'reset' : 'resume_requested'
+  const params = { session_id }
   return [
-    { label: 'Pause', verdict: on('pause_requested'), act: () => actOnSession(session_id, 'pause') },
-    { label: 'Resume', verdict: on(resume), act: () => actOnSession(session_id, 'resume') },
+    { label: 'Pause', verdict: on('pause_requested'), act: () => ask(sessionEndpoints.pauseSession, { params }) },
+    wayBack(session),
     {
       label: 'Close',
       verdict: on('close_requested'),
-      act: () => actOnSession(session_id, 'close'),
+      act: () => ask(sessionEndpoints.closeSession, { params }),
       warning: 'Closing cancels its runs and seals its log.',
     },
-    { label: 'Archive', verdict: on('archive_requested'), act: () => actOnSession(session_id, 'archive') },
+    { label: 'Archive', verdict: on('archive_requested'), act: () => ask(sessionEndpoints.archiveSession, { params }) },
   ]
+}
+
+/** What brings the session back: a resume after a pause, a budget after a budget, a reset after errors. */
+function wayBack({ session_id, state, suspension, budget }: SessionCard): Action {
+  const params = { session_id }
+  const on = (trigger: string) => verdictOn(sessionMachine, state, trigger)
+  const resume = (body: { budget?: Budget; reset?: boolean }) => ask(sessionEndpoints.resumeSession, { params, body })
+  if (suspension === null) return { label: 'Resume', verdict: on('resume_requested'), act: () => resume({}) }
+  if (suspension.by === 'errors') return { label: 'Reset', verdict: on('reset'), act: () => resume({ reset: true }) }
+  return {
+    label: 'Raise the budget',
+    verdict: on('budget_replenished'),
+    act: (limits) => resume({ budget: limits }),
+    warning: `${suspension.reason} Limits count from the beginning of the session.`,
+    limits: budget ?? {},
+  }
 }
 
 function runActions(log: SessionLog): readonly Action[] {
@@ -99,17 +142,18 @@ function runActions(log: SessionLog): readonly Action[] {
     return ['Interrupt run', 'Cancel run'].map((label) => ({ label, verdict, act: nothing }))
   }
   const { subject_id, state } = run
+  const params = { run_id: subject_id }
   return [
     {
       label: 'Interrupt run',
       verdict: verdictOn(runMachine, state, 'request'),
-      act: () => stopRun(subject_id, 'interrupt'),
+      act: () => ask(runEndpoints.interruptRun, { params }),
       warning: 'The run stops at the next safe boundary; effects under way finish first.',
     },
     {
       label: 'Cancel run',
       verdict: verdictOn(runMachine, state, 'run.canceled'),
-      act: () => stopRun(subject_id, 'cancel'),
+      act: () => ask(runEndpoints.cancelRun, { params }),
       warning: 'The run is stopped now, and effects under way are aborted.',
     },
   ]

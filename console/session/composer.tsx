@@ -1,7 +1,8 @@
 import { useState } from 'react'
 import { isOver } from '../../src/machines/session.ts'
-import { steerRun } from '../api/runs.ts'
-import { sendMessage } from '../api/sessions.ts'
+import { runEndpoints } from '../../src/wire/run.ts'
+import { sessionEndpoints } from '../../src/wire/session.ts'
+import { ask } from '../api/request.ts'
 import { useAct } from '../parts/act.tsx'
 import { Trouble } from '../parts/states.tsx'
 import type { SessionLog } from './log.ts'
@@ -20,7 +21,9 @@ export function Composer({ log }: { log: SessionLog }) {
   const send = (act: 'message' | 'steer') =>
     void run<unknown>(
       () =>
-        act === 'steer' && open !== undefined ? steerRun(open.subject_id, text) : sendMessage(log.session_id, text),
+        act === 'steer' && open !== undefined
+          ? ask(runEndpoints.steerRun, { params: { run_id: open.subject_id }, body: { input: text } })
+          : ask(sessionEndpoints.sendMessage, { params: { session_id: log.session_id }, body: { input: text } }),
       () => setText(''),
     )
   return (

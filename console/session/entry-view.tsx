@@ -4,6 +4,7 @@ import { brief, JsonBlock } from '../parts/json.tsx'
 import { Link } from '../parts/link.tsx'
 import { Mark } from '../parts/mark.tsx'
 import { At } from '../parts/time.tsx'
+import { looks } from '../tones.ts'
 import type { Entry, ToolEntry } from './transcript.ts'
 
 interface Shown {
@@ -82,6 +83,6 @@ function ToolCard({ entry }: { entry: ToolEntry }) {
 }
 
 function summaryOf({ isAsking, arguments: args }: ToolEntry, summary: string): string {
-  if (isAsking) return `waits for a person: ${summary}`
+  if (isAsking) return `${looks.waiting.meaning}: ${summary}`
   return summary === '' ? brief(args, 100) : summary
 }

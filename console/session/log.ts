@@ -1,8 +1,10 @@
 import type { Rune } from '../../src/runes/rune.ts'
-import type { SessionCard } from '../../src/wire/session.ts'
-import type { Problem } from '../api/request.ts'
+import { addressOf, type QueryOf, streamPaths } from '../../src/wire/endpoint.ts'
+import { runeEndpoints } from '../../src/wire/rune.ts'
+import { type SessionCard, sessionEndpoints } from '../../src/wire/session.ts'
+import type { SentEvent } from '../../src/wire/session-event.ts'
+import { ask, type Problem } from '../api/request.ts'
 import { serverSent, sleep } from '../api/server-sent.ts'
-import { getSession, listRunes } from '../api/sessions.ts'
 import { hearServerTime } from '../clock.ts'
 import { createSpine, type Spine } from './spine.ts'
 
@@ -11,7 +13,7 @@ export type Connection = 'connecting' | 'live' | 'catching_up' | 'reconnecting' 
 
 /** Text that is not recorded yet. A rune replaces it. */
 interface Draft {
-  readonly turn_id: string
+  readonly turn_id: string | undefined
   readonly round: number
   readonly offset: number
   text: string
@@ -38,14 +40,6 @@ export interface SessionLog {
   readonly refresh: () => Promise<void>
   readonly listen: (listener: () => void) => () => void
   readonly close: () => void
-}
-
-interface Delta {
-  readonly turn_id: string
-  readonly round: number
-  readonly offset: number
-  readonly channel: string
-  readonly content: string
 }
 
 const firstPage = 400
@@ -85,6 +79,9 @@ export function openLog(session_id: string): SessionLog {
     else requestAnimationFrame(tell)
   }
 
+  const listRunes = (query: QueryOf<typeof runeEndpoints.listRunes>) =>
+    ask(runeEndpoints.listRunes, { params: { session_id }, query }, leave.signal)
+
   const last = () => runes.at(-1)?.event_id ?? 0
 
   function take(rune: Rune) {
@@ -106,7 +103,7 @@ export function openLog(session_id: string): SessionLog {
   }
 
   async function refresh(): Promise<void> {
-    const answer = await getSession(session_id, leave.signal)
+    const answer = await ask(sessionEndpoints.getSession, { params: { session_id } }, leave.signal)
     if (leave.signal.aborted) return
     if (answer.ok) {
       hearServerTime(answer.server_at)
@@ -121,7 +118,7 @@ export function openLog(session_id: string): SessionLog {
    * one takes the server longer.
    */
   async function begin(): Promise<boolean> {
-    const newest = await listRunes(session_id, { limit: firstPage, backward: true }, leave.signal)
+    const newest = await listRunes({ limit: firstPage, backward: true })
     if (!newest.ok) {
       problem = newest.problem
       changed()
@@ -152,7 +149,7 @@ export function openLog(session_id: string): SessionLog {
       await sleep(wait)
     }
     let isBack = false
-    const stream = serverSent(`/api/sessions/${encodeURIComponent(session_id)}/stream?runes=1`, {
+    const stream = serverSent(addressOf(streamPaths.session, { session_id }, { runes: 1 }), {
       signal: leave.signal,
       after: `${last()}`,
       opened() {
@@ -169,18 +166,19 @@ export function openLog(session_id: string): SessionLog {
       },
     })
     for await (const { type, data } of stream) {
-      if (type === 'rune') take(JSON.parse(data) as Rune)
+      if (type === 'rune') take(JSON.parse(data))
       else if (type === 'delta') {
-        const { durable, payload } = JSON.parse(data) as { durable: boolean; payload: Delta }
+        const { durable, payload }: SentEvent<'delta'> = JSON.parse(data)
         if (!durable) takeText(payload)
       }
       changed()
     }
   }
 
-  function takeText({ turn_id, round, offset, channel, content }: Delta) {
+  function takeText({ turn_id, round, offset, channel, content }: SentEvent<'delta'>['payload']) {
     if (channel !== 'text') return
-    if (draft?.turn_id !== turn_id || draft.round !== round) draft = { turn_id, round, offset, text: '' }
+    if (draft === undefined || draft.turn_id !== turn_id || draft.round !== round)
+      draft = { turn_id, round, offset, text: '' }
     // A duplicate piece, or one after a gap, is ignored.
     const known = draft.offset + draft.text.length - offset
     if (known >= 0) draft.text += content.slice(known)
@@ -217,7 +215,7 @@ export function openLog(session_id: string): SessionLog {
   }
 
   function pageBefore(before: number) {
-    return listRunes(session_id, { after: Math.max(0, before - page - 1), before, limit: page }, leave.signal)
+    return listRunes({ after: Math.max(0, before - page - 1), before, limit: page })
   }
 
   void follow()

@@ -1,7 +1,9 @@
-import { isTerminal } from '../../src/kernel/machine.ts'
+import { isTerminal, type Machine, stateOf } from '../../src/kernel/machine.ts'
 import { contractMachine } from '../../src/machines/contract.ts'
 import { runMachine } from '../../src/machines/run.ts'
+import { turnMachine } from '../../src/machines/turn.ts'
 import type { Rune } from '../../src/runes/rune.ts'
+import { looks } from '../tones.ts'
 
 /** What a stretch of a bar was spent on. */
 export type Spending = 'queued' | 'running' | 'person' | 'tool' | 'unknown'
@@ -10,9 +12,15 @@ export type Spending = 'queued' | 'running' | 'person' | 'tool' | 'unknown'
 export const spendings: { readonly [S in Spending]: string } = {
   queued: 'queued',
   running: 'running',
-  person: 'waiting for a person',
-  tool: 'waiting for a tool',
-  unknown: 'outcome unknown',
+  person: looks.waiting.meaning,
+  tool: 'waits for a tool',
+  unknown: looks.unknown.meaning,
+}
+
+/** What time in a state of this machine is spent on, by the tone of the state. */
+function spendingOf(machine: Machine, state: string): Spending {
+  const tone = stateOf(machine, state)?.tone
+  return tone === 'idle' ? 'queued' : tone === 'waiting' ? 'person' : 'running'
 }
 
 /** A stretch of a lane in one state. */
@@ -73,14 +81,14 @@ export function createTimeline(): Timeline {
 
   function runMoved(rune: Rune, change: { status?: string; turn?: string }) {
     const run_id = rune.run_id ?? ''
-    const was = runs.get(run_id) ?? { status: 'running', turn: 'idle' }
+    const was = runs.get(run_id) ?? { status: 'running', turn: turnMachine.initial }
     const is = { ...was, ...change }
     runs.set(run_id, is)
     const on = lane(run_id, 'run', run_id, 0)
     if (isTerminal(runMachine, is.status)) return enter(on, rune, null, is.status)
-    if (is.status === 'queued') return enter(on, rune, 'queued', is.status)
-    if (is.status === 'waiting_user') return enter(on, rune, 'person', is.status)
-    enter(on, rune, is.turn === 'tool_executing' ? 'tool' : 'running', is.turn === 'idle' ? is.status : is.turn)
+    const spending = spendingOf(runMachine, is.status)
+    if (spending !== 'running' || is.turn === turnMachine.initial) return enter(on, rune, spending, is.status)
+    enter(on, rune, is.turn === 'tool_executing' ? 'tool' : spending, is.turn)
   }
 
   function take(rune: Rune) {
@@ -106,8 +114,8 @@ export function createTimeline(): Timeline {
     const state = rune.to ?? ''
     if (isTerminal(contractMachine, state)) return enter(on, rune, null, state)
     const isUnknown = rune.kind === 'contract.moved' && rune.payload.reason === 'outcome_unknown'
-    const waiting = isUnknown ? 'unknown' : 'person'
-    enter(on, rune, state === 'pending' ? 'queued' : state === 'waiting' ? waiting : 'running', state)
+    const spending = spendingOf(contractMachine, state)
+    enter(on, rune, isUnknown && spending === 'person' ? 'unknown' : spending, state)
   }
 
   return { lanes, times, take }

@@ -3,14 +3,10 @@ import { isTerminal } from '../../src/kernel/machine.ts'
 import { declaredState } from '../../src/machines/all.ts'
 import { contractMachine } from '../../src/machines/contract.ts'
 import { describeRune } from '../../src/observation/describe.ts'
-import type { Kind } from '../../src/runes/kinds.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 
 /** The tone of the state that a rune led to, or that a person did it. */
 type LineTone = 'plain' | 'good' | 'bad' | 'person'
-
-/** Runes that other entries show, or that a reader of a conversation does not miss. */
-const drawnElsewhere: ReadonlySet<Kind> = new Set(['session.created', 'run.submitted', 'memory.committed'])
 
 /** A run that begins to wait is shown by the call that asks. */
 const isAsking = ({ kind, trigger, to }: Rune) =>
@@ -181,6 +177,9 @@ export function createTranscript(): Transcript {
 
   function take(rune: Rune) {
     switch (rune.kind) {
+      // The turn that begins with the input shows it.
+      case 'run.submitted':
+        return
       case 'turn.started':
         if (rune.payload.input !== null)
           entries.push({ type: 'user', event_id: rune.event_id, at: rune.at, content: rune.payload.input })
@@ -225,7 +224,7 @@ export function createTranscript(): Transcript {
       if (rune.kind === 'tool.denied' && entry !== undefined) entry.error = rune.payload.reason
       return
     }
-    if (!drawnElsewhere.has(rune.kind) && !isAsking(rune)) line(rune)
+    if (!isAsking(rune)) line(rune)
   }
 
   return { entries, take }

@@ -12,7 +12,14 @@ import { createServer } from '../server/server.ts'
 import { createStreams } from '../server/streams/streams.ts'
 import { operations } from '../surface/operations/all.ts'
 import { parseStoreUrl } from '../surface/store-url.ts'
-import { defaultPort, type ServerAsked, type Serving, type ServingOptions, type WorkingIo } from '../surface/wiring.ts'
+import {
+  defaultHost,
+  defaultPort,
+  type ServerAsked,
+  type Serving,
+  type ServingOptions,
+  type WorkingIo,
+} from '../surface/wiring.ts'
 import { isLoopback, isLoopbackHost } from '../wire/common.ts'
 import { backendOf } from './backend.ts'
 import { type Config, configAt } from './load-config.ts'
@@ -29,7 +36,7 @@ export async function startServer(asked: ServerAsked, io: WorkingIo): Promise<Se
 /** Starts a server for a config. If a step fails, it undoes the steps before. */
 export async function serveConfig(config: Config, asked: ServingOptions, io: WorkingIo): Promise<Serving> {
   const { server = {} } = config
-  const host = asked.host ?? server.host ?? '127.0.0.1'
+  const host = asked.host ?? server.host ?? defaultHost
   if (!isLoopbackHost(host) && asked.tls === undefined && !asked.allowPlainHttp) throw faults.bind_refused({ host })
   const usualLevel = asked.quiet ? 'warn' : 'info'
   const tls = asked.tls === undefined ? {} : { tls: readTls(asked.tls) }
@@ -98,7 +105,7 @@ export async function serveConfig(config: Config, asked: ServingOptions, io: Wor
 /** The address for commands on this machine; null if they need `--server`. */
 function announced(url: string): string | null {
   const here = new URL(url)
-  if (here.hostname === '0.0.0.0') here.hostname = '127.0.0.1'
+  if (here.hostname === '0.0.0.0') here.hostname = defaultHost
   if (here.hostname === '[::]') here.hostname = '[::1]'
   return isLoopback(here.origin) ? here.origin : null
 }

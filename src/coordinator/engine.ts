@@ -140,7 +140,7 @@ function closingOf(progress: Progress, { failure }: Outcome, to: CoordinationSta
       produced: [{ type: 'run_summary', artifact: done(progress) }],
       audit: [noted('run_completed', 'info', 'The plan is frozen.', [progress.run_id])],
     }
-  if (to !== 'BLOCKED' && to !== 'ABORTED') return { produced: [], audit: [] }
+  if (!isTerminal(coordinationMachine, to)) return { produced: [], audit: [] }
   if (failure === undefined) throw new Error(`${progress.state} ends in ${to} and gives no cause.`)
   const pack = failed(progress, failure, to, ports)
   const severity = to === 'ABORTED' ? 'critical' : 'warning'

@@ -1,5 +1,10 @@
-import { type Finding, finding } from '../kernel/machine.ts'
-import type { CoordinationGuard, CoordinationState, CoordinationTrigger } from '../machines/coordination.ts'
+import { type EndOf, type Finding, finding } from '../kernel/machine.ts'
+import type {
+  CoordinationGuard,
+  CoordinationState,
+  CoordinationTrigger,
+  coordinationMachine,
+} from '../machines/coordination.ts'
 import type { AnswerLedger, Artifacts, ArtifactType, Ports, Progress } from './progress.ts'
 import type { FailureType } from './schemas/plan.ts'
 import type { AuditEntry, GuardReading, RuleEvaluation, TapeDecision } from './schemas/record.ts'
@@ -52,7 +57,7 @@ export type Handler = (progress: Progress, ports: Ports) => Outcome
 export type WaitingHandler = (progress: Progress, ports: Ports) => Outcome | Stays
 
 /** The states that do work. A terminal state has a closing instead. */
-export type WorkingState = Exclude<CoordinationState, 'DONE' | 'BLOCKED' | 'ABORTED'>
+export type WorkingState = Exclude<CoordinationState, EndOf<typeof coordinationMachine>>
 
 /** The failure of a broken guard. Without `problems` it lists every broken guard. A cause whose `problems` is empty does not apply. */
 export type Cause<F> = readonly [

@@ -134,6 +134,9 @@ export function predicatesOf(machine: Machine): Predicates | undefined {
 /** The state names of a machine. */
 export type StateOf<M> = M extends { readonly states: infer S } ? keyof S & string : never
 type EdgeOf<M> = M extends { readonly transitions: readonly (infer E)[] } ? E : never
+/** The states that end a subject: those without a way out. */
+export type EndOf<M> =
+  string extends StateOf<M> ? string : Exclude<StateOf<M>, EdgeOf<M> extends { readonly from: infer S } ? S : never>
 /** The trigger names of a machine. */
 export type TriggerOf<M> = EdgeOf<M> extends { readonly on: infer T extends string } ? T : never
 /** The guard names of a machine. */
@@ -159,13 +162,22 @@ export function stateOf(machine: Pick<Machine, 'states'>, state: string | undefi
 }
 
 /** Whether a subject in this state has come to its end. Every question about an end is this one. */
-export function isTerminal(machine: Pick<Machine, 'states'>, state: string | undefined): boolean {
+export function isTerminal<M extends Pick<Machine, 'states'>>(
+  machine: M,
+  state: string | undefined,
+): state is EndOf<M> {
   return stateOf(machine, state)?.terminal === true
 }
 
 /** All states of a machine, in declared order. */
 export function stateNames<S extends string>(machine: Machine<S>): readonly [S, ...S[]] {
   return Object.keys(machine.states) as [S, ...S[]]
+}
+
+/** The states that end a subject, in declared order. */
+export function endNames<M extends Machine>(machine: M): readonly [EndOf<M>, ...EndOf<M>[]] {
+  const ends: readonly string[] = stateNames(machine).filter((state) => isTerminal(machine, state))
+  return ends as readonly [EndOf<M>, ...EndOf<M>[]]
 }
 
 /** All triggers of a machine, each once. */

@@ -6,6 +6,7 @@ import { span } from './durations.ts'
 
 type Sentences = { readonly [K in Kind]?: (rune: Rune<K>) => string | undefined }
 
+/** A story leaves out kinds without a sentence; the runes that come with the moves of plans and goals tell theirs. */
 const sentences: Sentences = {
   'session.created': () => 'The session begins.',
   'session.paused': ({ payload }) => `The session is paused${because(payload.reason)}.`,
@@ -52,9 +53,7 @@ const sentences: Sentences = {
     `No answer to ${interaction_id} came in time: ${payload.effect}.`,
   'interaction.withdrawn': ({ interaction_id, payload }) => `${interaction_id} is withdrawn: ${payload.reason}`,
 
-  'coordination.moved': ({ to }) => `The plan moved to ${to}.`,
   'coordination.alerted': () => 'Alert: a plan was aborted.',
-  'goal.moved': ({ to }) => `The goal is ${to}.`,
   'plan.goal_received': ({ payload }) => `Goal: ${quoted(payload.goal_description)}`,
   'plan.goal_met': ({ payload }) => `The goal is met: ${quoted(payload.summary)}`,
   'plan.stopped': ({ payload }) => `The goal is stopped${because(payload.reason)}.`,

@@ -1,4 +1,5 @@
 import { isoTime } from '../kernel/instant.ts'
+import { type EndOf, isTerminal } from '../kernel/machine.ts'
 import { type RunStatus, type RunTrigger, runMachine } from '../machines/run.ts'
 import type { Payload } from '../runes/kinds.ts'
 import type { Rune } from '../runes/rune.ts'
@@ -79,7 +80,8 @@ export function createFcmp(run_id: string) {
   function moved(rune: Rune<'run.moved'>): readonly FcmpEvent[] {
     const to = rune.to as RunStatus
     const trigger = rune.trigger as RunTrigger
-    const { terminal, resumable } = runMachine.states[to]
+    const { resumable } = runMachine.states[to]
+    const terminal = isTerminal(runMachine, to)
     if (trigger === 'turn.started') attempt = rune.payload.attempt ?? attempt + 1
 
     const asked = resumable ? questions(rune) : []
@@ -185,9 +187,9 @@ function ifGiven<K extends string>(name: K, text: string | undefined) {
   return text === undefined || text === '' ? {} : ({ [name]: text } as { readonly [N in K]: string })
 }
 
-function ending({ payload }: Rune<'run.moved'>, status: RunStatus, trigger: RunTrigger) {
-  if (status === 'succeeded' || status === 'canceled') return { status }
+function ending({ payload }: Rune<'run.moved'>, status: EndOf<typeof runMachine>, trigger: RunTrigger) {
+  if (status !== 'failed') return { status }
   const category = trigger === 'restart.reconcile_failed' ? ('recovery' as const) : ('run' as const)
   const code = orElse(payload.error_code ?? '', 'RUN_FAILED')
-  return { status: 'failed' as const, error: { category, code, ...ifGiven('message', payload.message) } }
+  return { status, error: { category, code, ...ifGiven('message', payload.message) } }
 }

@@ -28,7 +28,11 @@ export function obstacleInSession(state: SessionState): Obstacle | null {
   return obstacle.needs_person ? obstacle : null
 }
 
-function bySession({ session_id, suspension }: SessionState, state: string): Obstacle {
+/** What a session in this state keeps from beginning. */
+export function bySession(
+  { session_id, suspension }: Pick<SessionState, 'session_id' | 'suspension'>,
+  state: string,
+): Obstacle {
   const { meaning = '', resumable }: Partial<State> = sessionMachine.states[state as StateOfSession] ?? {}
   const why = state === 'suspended' && suspension !== null ? suspension.reason : meaning
   return {
@@ -44,7 +48,8 @@ function byAgent({ agent_id }: RunView, state: string): Obstacle {
   return { what: 'agent', id: agent_id, state, needs_person: false, says: `Its agent ${agent_id} is ${state}.` }
 }
 
-function byRun({ run_id, status }: RunView): Obstacle {
+/** A run that its agent works on first. */
+export function byRun({ run_id, status }: Pick<RunView, 'run_id' | 'status'>): Obstacle {
   const waits = status === 'waiting_user'
   const says = `Its agent works on ${run_id} first, which ${waits ? 'waits for an answer' : `is ${status}`}.`
   return { what: 'run', id: run_id, state: status, needs_person: waits, says }

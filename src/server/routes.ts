@@ -4,6 +4,7 @@ import { mostProblems, pointerTo } from '../kernel/json.ts'
 import { unknownField } from '../runtime/shape-problems.ts'
 import type { Scope } from '../surface/operation.ts'
 import { flag } from '../wire/common.ts'
+import { streamPaths } from '../wire/endpoint.ts'
 import { fcmpEvent } from '../wire/fcmp.ts'
 import { runeShape } from '../wire/rune.ts'
 import { summaryShape } from '../wire/session.ts'
@@ -24,7 +25,7 @@ export interface OtherRoute {
 export const otherRoutes = {
   bundle: {
     name: 'export_bundle',
-    path: '/api/sessions/{session_id}/bundle',
+    path: streamPaths.bundle,
     scope: 'admin',
     summary: 'A session as a file that proves itself, hidden runes included: every record, and a signed checkpoint.',
     content_type: 'application/x-ndjson',
@@ -88,7 +89,7 @@ export function streamRoutes(streams: Streams): readonly StreamRoute[] {
   return [
     {
       name: 'stream_session',
-      path: '/api/sessions/{session_id}/stream',
+      path: streamPaths.session,
       scope: 'read',
       summary: 'Everything that happens in a session, live, and from where a reader was cut off.',
       query: {
@@ -108,7 +109,7 @@ export function streamRoutes(streams: Streams): readonly StreamRoute[] {
     },
     {
       name: 'stream_run',
-      path: '/api/runs/{run_id}/events',
+      path: streamPaths.run,
       scope: 'read',
       summary: 'The conversation of a run (FCMP), live; it ends with the run.',
       query: { after: 'Only what comes after the event with this number. `Last-Event-ID` outranks it.' },
@@ -118,7 +119,7 @@ export function streamRoutes(streams: Streams): readonly StreamRoute[] {
     },
     {
       name: 'stream_summaries',
-      path: '/api/summaries/stream',
+      path: streamPaths.summaries,
       scope: 'read',
       summary: 'What the list of sessions shows, whenever it changes, at most four times a second for each.',
       query: {},

@@ -1,6 +1,7 @@
 import type { Rune } from '../runes/rune.ts'
 import type { Asked } from '../runtime/dispatch/dispatcher.ts'
 import type { EphemeralDelta } from '../runtime/engine.ts'
+import type { Given } from '../wire/endpoint.ts'
 import type { Backend } from './backend.ts'
 import { bundleLines } from './bundle.ts'
 import { carryOut, type Operation, readRequest } from './operation.ts'
@@ -17,14 +18,6 @@ export interface Client {
   /** Lets this process take the run, session or goal that is named, and nothing else. Undefined if it cannot work. */
   readonly workOn?: (asked: Asked) => Promise<void>
   close(): Promise<void>
-}
-
-/** The input of a call: raw values, which the schemas of the operation check. */
-export interface Given<P, Q, B> {
-  readonly params?: P
-  readonly query?: Partial<Q>
-  readonly body?: B
-  readonly idempotency_key?: string
 }
 
 /** What a follower of a session receives. */

@@ -1,11 +1,10 @@
-import { z } from 'zod'
 import { faults, isFault } from '../faults/catalogue.ts'
 import { canonicalJson, type Json, mostProblems } from '../kernel/json.ts'
 import { fingerprintOf, type RecordedRequest, requestId, requestKeyOf, requests } from '../runelog/models.ts'
 import type { ModelQuery, Row } from '../runelog/port.ts'
 import { onBehalfOf, onItsOwn } from '../runtime/scopes.ts'
 import { shapeProblems } from '../runtime/shape-problems.ts'
-import { id, nothing } from '../wire/common.ts'
+import type { Endpoint } from '../wire/endpoint.ts'
 import type { Backend } from './backend.ts'
 
 /** The scopes of a token, weakest first. Each scope includes those before it. */
@@ -19,20 +18,10 @@ export function allows(has: Scope, needs: Scope): boolean {
   return scopes.indexOf(has) >= scopes.indexOf(needs)
 }
 
-/** One request, declared once: routes, OpenAPI document, reference, commands and tests come from the list of them. */
-export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown> {
-  /** In snake_case; unique. */
-  readonly name: string
-  readonly method: 'GET' | 'POST'
-  /** `/api/sessions/{session_id}/pause` */
-  readonly path: `/${string}`
+/** An endpoint, who may ask for it, and how it is answered. Routes, documents, commands and tests come from the list of them. */
+export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown> extends Endpoint<P, Q, B, R> {
   readonly scope: Scope
   readonly summary: string
-  readonly params: z.ZodType<P>
-  readonly query: z.ZodType<Q>
-  /** Null where nothing is sent. */
-  readonly body: z.ZodType<B> | null
-  readonly returns: z.ZodType<R>
   /** It does not change while the program runs: served with an ETag and kept by caches. */
   readonly immutable?: true
   /** The log itself has the idempotency key, so a repeated request is recognised after a crash. No answer is kept. */
@@ -64,58 +53,21 @@ export interface Asked<P, Q, B> {
   readonly scope: Scope
 }
 
-type Names<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never
+type Unscoped<P, Q, B, R> = Omit<Operation<P, Q, B, R>, 'scope'>
 
-type ParamsOf<Route extends string> = { readonly [N in Names<Route>]: string }
-
-/** As declared. `params` default to the ids in the route, `query` and `body` to nothing, `scope` of a GET to `read`. */
-type Declared<Route extends string, P, Q, B, R> = Omit<
-  Operation<P, Q, B, R>,
-  'method' | 'path' | 'scope' | 'params' | 'query' | 'body'
-> & {
-  /** `POST /api/sessions/{session_id}/pause` */
-  readonly route: Route
-  readonly params?: z.ZodType<P>
-  readonly query?: z.ZodType<Q>
-  readonly body?: z.ZodType<B>
-  readonly scope?: Scope
-}
-
-type Empty = z.infer<typeof nothing>
-
-type Scoped<Route extends string> = Route extends `GET ${string}` ? unknown : { readonly scope: Scope }
-
-/** Makes an operation of its declaration. */
-export function defineOperation<
-  const Route extends `${'GET' | 'POST'} /${string}`,
-  R,
-  P = ParamsOf<Route>,
-  Q = Empty,
-  B = Empty,
->(declared: Declared<Route, P, Q, B, R> & Scoped<Route>): Operation<P, Q, B, R> {
-  return operationOf(declared)
-}
-
-/** An operation that only looks, declared by how it looks. */
-export function defineLook<const Route extends `GET /${string}`, R, P = ParamsOf<Route>, Q = Empty, B = Empty>(
-  declared: Omit<Declared<Route, P, Q, B, R>, 'run'> & Required<Pick<Operation<P, Q, B, R>, 'look'>>,
+/** Makes an operation of an endpoint. The scope of a GET is `read` unless another one is named. */
+export function defineOperation<P, Q, B, R>(
+  declared: Unscoped<P, Q, B, R> & ({ readonly method: 'GET'; readonly scope?: Scope } | { readonly scope: Scope }),
 ): Operation<P, Q, B, R> {
-  return operationOf({ ...declared, run: async (backend, asked) => (await declared.look(backend, asked)).answer() })
+  return { scope: 'read', ...declared }
 }
 
-function operationOf<P, Q, B, R>(declared: Declared<string, P, Q, B, R>): Operation<P, Q, B, R> {
-  const { route, scope = 'read', params, query, body, ...rest } = declared
-  const [method, path] = route.split(' ') as ['GET' | 'POST', `/${string}`]
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, id])
-  return {
-    ...rest,
-    method,
-    path,
-    scope,
-    params: params ?? (z.object(Object.fromEntries(names)) as z.ZodType<P>),
-    query: query ?? (nothing as z.ZodType<Q>),
-    body: body ?? (method === 'GET' ? null : (nothing as z.ZodType<B>)),
-  }
+/** An operation that only looks, declared by how it looks. Its scope is `read`. */
+export function defineLook<P, Q, B, R>(
+  declared: Omit<Unscoped<P, Q, B, R>, 'run'> & Required<Pick<Operation<P, Q, B, R>, 'look'>>,
+): Operation<P, Q, B, R> {
+  const run: Operation<P, Q, B, R>['run'] = async (backend, asked) => (await declared.look(backend, asked)).answer()
+  return { scope: 'read', ...declared, run }
 }
 
 /** The idempotency key with operation and sender: two senders may choose the same key. */
@@ -152,12 +104,6 @@ export function paged<R extends Pick<Row, 'sort' | 'key'>>(rows: readonly R[], l
   const last = shown.at(-1)
   return { shown, next_cursor: rows.length > limit && last !== undefined ? cursorAt(last) : null }
 }
-
-/** Why a person asks for something, as a body has it. */
-export const reason = z.string().max(10_000).optional()
-
-/** The person who answers; the name of the token where the body names none. */
-export const repliedBy = z.string().trim().min(1).max(200).optional()
 
 interface CarriedOut<R> {
   readonly answer: R

@@ -2,8 +2,9 @@ import { faults, isFault } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { EphemeralDelta } from '../runtime/engine.ts'
+import { addressOf, type Given, streamPaths } from '../wire/endpoint.ts'
 import { readLines, resumeServerSent } from '../wire/server-sent.ts'
-import type { Client, Given, Received } from './client.ts'
+import type { Client, Received } from './client.ts'
 import type { Operation } from './operation.ts'
 
 interface RemotePorts {
@@ -34,9 +35,9 @@ export function remoteClient({ url, token, fetch, pause }: RemotePorts): Client 
   return {
     isServed: true,
     async call<P, Q, B, R>(operation: Operation<P, Q, B, R>, given: Given<P, Q, B>): Promise<R> {
-      const { params = {}, query = {}, body, idempotency_key } = given
+      const { params, query, body, idempotency_key } = given
       const { method } = operation
-      const response = await send(pathOf(operation, params, query), {
+      const response = await send(addressOf(operation.path, { ...params }, query), {
         method,
         ...(method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }),
         headers: {
@@ -50,7 +51,7 @@ export function remoteClient({ url, token, fetch, pause }: RemotePorts): Client 
 
     async *follow(session_id, after, signal) {
       let last = after
-      const path = `/api/sessions/${encodeURIComponent(session_id)}/stream?runes=1&after=${after}`
+      const path = addressOf(streamPaths.session, { session_id }, { runes: 1, after })
       const stream = resumeServerSent({
         signal,
         after: `${after}`,
@@ -78,7 +79,7 @@ export function remoteClient({ url, token, fetch, pause }: RemotePorts): Client 
     },
 
     async bundle(session_id) {
-      const response = await send(`/api/sessions/${encodeURIComponent(session_id)}/bundle`, {})
+      const response = await send(addressOf(streamPaths.bundle, { session_id }), {})
       if (!response.ok) throw await faultOf(url, response)
       return endedLines(response.body as AsyncIterable<Uint8Array>)
     },
@@ -99,16 +100,6 @@ function read(type: string, data: string): Received | undefined {
   if (durable !== false) return undefined
   const { content: text, ...rest } = payload
   return { type, delta: { session_id, run_id, ...rest, text } as EphemeralDelta }
-}
-
-function pathOf({ path }: { readonly path: string }, params: unknown, query: unknown): string {
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(String((params as Record<string, unknown>)[name] ?? '')),
-  )
-  const asked = Object.entries(query as Record<string, unknown>).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, String(value)] as [string, string]],
-  )
-  return asked.length === 0 ? filled : `${filled}?${new URLSearchParams(asked)}`
 }
 
 /** The fault that a server refused a request with. */

@@ -11,6 +11,9 @@ import type { StoreKey } from './backend.ts'
 /** The config file that commands read unless another is named. */
 export const defaultConfigFile = './statewright.config.ts'
 
+/** Where a server listens unless another host is named: only this machine reaches it. */
+export const defaultHost = '127.0.0.1'
+
 /** The port of a server. If it is taken and no port was named, the server takes any free one. */
 export const defaultPort = 4400
 

@@ -39,6 +39,15 @@ export function pageOf<T>(item: z.ZodType<T>): z.ZodType<Page<T>> {
   return z.object({ items: z.array(item), next_cursor: z.string().nullable() })
 }
 
+/** Why a person asks for something, as a body has it. */
+export const reason = z.string().max(10_000).optional()
+
+/** A body with nothing but a reason. */
+export const why = z.strictObject({ reason })
+
+/** The person who answers; the name of the token where the body names none. */
+export const repliedBy = z.string().trim().min(1).max(200).optional()
+
 /** The names of this machine itself, as the Host header has them. */
 export const loopbackNames = ['localhost', '127.0.0.1', '[::1]'] as const
 

@@ -3,7 +3,9 @@ import { stateNames, triggerNames } from '../kernel/machine.ts'
 import { contractMachine } from '../machines/contract.ts'
 import { jsonValue, kinds, waitingReasons } from '../runes/kinds.ts'
 import { actorCategories, actors } from '../runes/rune.ts'
-import { messageShape } from './dialogue.ts'
+import { count, id } from './common.ts'
+import { consequenceShape, messageShape } from './dialogue.ts'
+import { endpoint } from './endpoint.ts'
 import { abandonedShape } from './session.ts'
 
 const status = z.enum(stateNames(contractMachine))
@@ -48,7 +50,7 @@ export const snapshotShape = z.object({
 export type ExecutionSnapshot = z.infer<typeof snapshotShape>
 
 /** One contract by itself. */
-export const oneSnapshotShape = snapshotShape.extend({
+const oneSnapshotShape = snapshotShape.extend({
   /** It is running, and its process is gone; null where a process works on the store. */
   abandoned: abandonedShape.nullable(),
 })
@@ -73,16 +75,14 @@ const transitionShape = z.object({
 export type TransitionRecord = z.infer<typeof transitionShape>
 
 /** Every move of one contract, oldest first. */
-export const transitionsShape = z.object({
+const transitionsShape = z.object({
   execution_id: z.string(),
   session_id: z.string(),
   transitions: z.array(transitionShape).readonly(),
 })
-/** Every move of one contract, with its session. */
-export type Transitions = z.infer<typeof transitionsShape>
 
 /** All contracts of a session and all their moves. */
-export const timelineShape = z.object({
+const timelineShape = z.object({
   session_id: z.string(),
   /** By `created_at`. */
   contracts: z.array(snapshotShape).readonly(),
@@ -126,7 +126,7 @@ const graphStatuses = ['idle', 'processing', 'suspended', 'error'] as const
 export type GraphStatus = (typeof graphStatuses)[number]
 
 /** Where reasoning stands. */
-export const graphShape = z.object({
+const graphShape = z.object({
   session_id: z.string(),
   /** The event after which this is so; 0 before the first. */
   event_id: z.int(),
@@ -155,3 +155,26 @@ export const memoryFactShape = z.object({
 })
 /** What an agent remembers of a contract, with where it comes from. */
 export type MemoryFact = z.infer<typeof memoryFactShape>
+
+/** What can be asked about executions. */
+export const contractEndpoints = {
+  getTimeline: endpoint('get_timeline', 'GET /api/execution/{session_id}/timeline', { returns: timelineShape }),
+  getSnapshot: endpoint('get_snapshot', 'GET /api/execution/{execution_id}/snapshot', { returns: oneSnapshotShape }),
+  getConsequence: endpoint('get_consequence', 'GET /api/execution/{execution_id}/consequence', {
+    returns: consequenceShape,
+  }),
+  getTransitions: endpoint('get_transitions', 'GET /api/execution/{execution_id}/transitions', {
+    returns: transitionsShape,
+  }),
+  getGraphState: endpoint('get_graph_state', 'GET /api/sessions/{session_id}/graph', {
+    query: z.strictObject({
+      /** Only what belongs to this agent; without it all contracts, and the dialogue of the root agent. */
+      agent_id: id.optional(),
+      at: count(z.int().nonnegative()).optional(),
+    }),
+    returns: graphShape,
+  }),
+  getOutput: endpoint('get_output', 'GET /api/outputs/{ref}', {
+    returns: z.object({ ref: z.string(), text: z.string() }),
+  }),
+}

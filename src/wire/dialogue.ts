@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { deciders, jsonValue, kinds } from '../runes/kinds.ts'
+import { deciders, jsonValue, kinds, type Payload } from '../runes/kinds.ts'
 import { listOf } from './common.ts'
 
 const label = z.enum(['NOT_STARTED', 'IN_PROGRESS', 'WAITING', 'SUCCESS', 'FAILED', 'REJECTED', 'CANCELLED', 'UNKNOWN'])
@@ -46,5 +46,7 @@ export const messageShape = z.discriminatedUnion('role', [
 ])
 /** One message of a dialogue, as a model gets it. */
 export type Message = z.infer<typeof messageShape>
+/** What a model used for an answer. */
+export type Usage = Payload<'turn.completed'>['usage']
 /** A call that a model asked for. */
 export type ModelCall = Extract<Message, { role: 'assistant' }>['calls'][number]

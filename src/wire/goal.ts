@@ -3,12 +3,13 @@ import { stateNames } from '../kernel/machine.ts'
 import { goalMachine, goalStopNames } from '../machines/goal.ts'
 import { taskMachine } from '../machines/task.ts'
 import { interactionKind, jsonValue } from '../runes/kinds.ts'
-import { listOf } from './common.ts'
+import { listOf, pageOf, pageQuery, reason, repliedBy, why } from './common.ts'
+import { endpoint } from './endpoint.ts'
 import { obstacleShape } from './run.ts'
 import { abandonedShape } from './session.ts'
 
 /** A state of the goal machine. */
-export const goalState = z.enum(stateNames(goalMachine))
+const goalState = z.enum(stateNames(goalMachine))
 
 const taskFields = {
   task_id: z.string(),
@@ -97,7 +98,7 @@ const findingFields = {
 }
 
 /** One review of a goal by its critic. */
-export const critiqueShape = z.object({
+const critiqueShape = z.object({
   /** Which review of the goal it was, from 1. */
   iteration: z.int(),
   plan_id: z.string(),
@@ -112,3 +113,29 @@ export type CritiqueReport = z.infer<typeof critiqueShape>
 
 /** A goal as people look at it. */
 export type Goal = z.infer<typeof goalShape>
+
+const decision = { task: z.string().max(200).optional(), reason, replied_by: repliedBy }
+
+/** What can be asked of goals that exist. */
+export const goalEndpoints = {
+  listGoals: endpoint('list_goals', 'GET /api/goals', {
+    query: z.strictObject({ ...pageQuery, state: goalState.optional() }),
+    returns: pageOf(goalShape),
+  }),
+  getGoal: endpoint('get_goal', 'GET /api/goals/{goal_id}', { returns: goalShape }),
+  approveGoal: endpoint('approve_goal', 'POST /api/goals/{goal_id}/approve', {
+    body: z.strictObject(decision),
+    returns: goalShape,
+  }),
+  rejectGoal: endpoint('reject_goal', 'POST /api/goals/{goal_id}/reject', {
+    body: z.strictObject({ ...decision, plan: jsonValue.optional() }),
+    returns: goalShape,
+  }),
+  cancelGoal: endpoint('cancel_goal', 'POST /api/goals/{goal_id}/cancel', {
+    body: why,
+    returns: z.object({ accepted: z.boolean(), goal: goalShape }),
+  }),
+  getGoalCritiques: endpoint('get_goal_critiques', 'GET /api/goals/{goal_id}/critiques', {
+    returns: z.object({ goal_id: z.string(), critiques: z.array(critiqueShape).readonly() }),
+  }),
+}

@@ -3,8 +3,9 @@ import { stateNames } from '../kernel/machine.ts'
 import { interactionMachine } from '../machines/interaction.ts'
 import { interactionKind, jsonObject, jsonValue, kinds } from '../runes/kinds.ts'
 import { visibilities } from '../runes/rune.ts'
-import { id } from './common.ts'
+import { id, pageQuery, reason, repliedBy } from './common.ts'
 import { snapshotShape } from './contract.ts'
+import { endpoint } from './endpoint.ts'
 
 const asked = {
   interaction_id: z.string(),
@@ -52,7 +53,7 @@ export const interactionShape = z.object({
 export type InteractionCard = z.infer<typeof interactionShape>
 
 /** A question in the inbox. */
-export const openInteractionShape = z.object({
+const openInteractionShape = z.object({
   ...asked,
   title: z.string().nullable(),
   prompt: z.string(),
@@ -63,7 +64,7 @@ export const openInteractionShape = z.object({
 })
 
 /** A call whose process is gone. It becomes a question, unless a probe answers it, when a process that works takes its run. */
-export const unsettledShape = z.object({
+const unsettledShape = z.object({
   session_id: z.string(),
   title: z.string().nullable(),
   run_id: z.string(),
@@ -130,3 +131,37 @@ export const replyShapes = {
 
 /** A kind of interaction that takes replies. */
 export type ReplyKind = keyof typeof replyShapes
+const signed = { replied_by: repliedBy, expected_waiting: expectedWaiting }
+
+/** What can be asked of the inbox. */
+export const interactionEndpoints = {
+  listInbox: endpoint('list_inbox', 'GET /api/inbox', {
+    query: z.strictObject(pageQuery),
+    returns: z.object({
+      items: z.array(openInteractionShape),
+      next_cursor: z.string().nullable(),
+      unsettled: z.array(unsettledShape),
+    }),
+  }),
+  getInteraction: endpoint('get_interaction', 'GET /api/interactions/{interaction_id}', { returns: interactionShape }),
+  approve: endpoint('approve', 'POST /api/interactions/{interaction_id}/approve', {
+    body: z.strictObject({ digest: z.string().max(200).optional(), ...signed }),
+    returns: repliedShape,
+  }),
+  deny: endpoint('deny', 'POST /api/interactions/{interaction_id}/deny', {
+    body: z.strictObject({ reason, ...signed }),
+    returns: repliedShape,
+  }),
+  answer: endpoint('answer', 'POST /api/interactions/{interaction_id}/answer', {
+    body: z.strictObject({
+      /** For a form: `{ action: approve | edit | reject, data }`; for a question: `{ answer }`. */
+      reply: jsonValue,
+      ...signed,
+    }),
+    returns: repliedShape,
+  }),
+  settle: endpoint('settle', 'POST /api/interactions/{interaction_id}/settle', {
+    body: z.strictObject({ outcome: settlementOutcome, result: jsonValue.optional(), reason, ...signed }),
+    returns: repliedShape,
+  }),
+}

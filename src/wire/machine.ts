@@ -1,8 +1,9 @@
 import { z } from 'zod'
-import { listOf } from './common.ts'
+import { count, id, listOf } from './common.ts'
+import { endpoint } from './endpoint.ts'
 
 /** A machine as its declaration has it. */
-export const topologyShape = z.object({
+const topologyShape = z.object({
   machine: z.string(),
   version: z.int(),
   meaning: z.string(),
@@ -44,7 +45,7 @@ export const subjectShape = z.object({
 export type SubjectCard = z.infer<typeof subjectShape>
 
 /** How many subjects are in each state that is not an end. */
-export const occupancyShape = z.object({
+const occupancyShape = z.object({
   machines: listOf({
     machine: z.string(),
     states: listOf({
@@ -56,5 +57,27 @@ export const occupancyShape = z.object({
     }),
   }),
 })
-/** How many subjects are in each state that is not an end. */
-export type Occupancy = z.infer<typeof occupancyShape>
+
+/** What can be asked about the declarations and where subjects are. */
+export const machineEndpoints = {
+  listMachines: endpoint('list_machines', 'GET /api/machines', {
+    returns: z.array(z.object({ name: z.string(), version: z.int(), meaning: z.string() })),
+  }),
+  getMachine: endpoint('get_machine', 'GET /api/machines/{name}', { returns: topologyShape }),
+  getTopology: endpoint('get_topology', 'GET /api/execution/topology', { returns: topologyShape }),
+  getOccupancy: endpoint('get_occupancy', 'GET /api/occupancy', { returns: occupancyShape }),
+  findSubjects: endpoint('find_subjects', 'GET /api/subjects', {
+    query: z.strictObject({ prefix: id, limit: count(z.int().min(1).max(100)).prefault(20) }),
+    returns: z.object({
+      items: z.array(
+        z.object({
+          subject_id: z.string(),
+          machine: z.string(),
+          state: z.string(),
+          session_id: z.string(),
+          at: z.int(),
+        }),
+      ),
+    }),
+  }),
+}

@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { riskAssessment, ruleDecisions } from '../coordinator/schemas/judgement.ts'
-import { failurePack } from '../coordinator/schemas/plan.ts'
+import { executionGraph, failurePack, reviewPack } from '../coordinator/schemas/plan.ts'
 import { answerPack, questionPack } from '../coordinator/schemas/questions.ts'
-import { guardReading, outputProduced } from '../coordinator/schemas/record.ts'
+import { guardReading, outputProduced, runTape } from '../coordinator/schemas/record.ts'
 import { stateNames } from '../kernel/machine.ts'
 import { coordinationMachine } from '../machines/coordination.ts'
 import { jsonObject, jsonValue } from '../runes/kinds.ts'
-import { listOf } from './common.ts'
+import { id, listOf, pageOf, pageQuery, repliedBy } from './common.ts'
+import { endpoint } from './endpoint.ts'
 
 /** A state of the coordination machine. */
 export const planState = z.enum(stateNames(coordinationMachine))
@@ -22,7 +23,7 @@ const row = {
 }
 
 /** A plan in a list. */
-export const planRowShape = z.object(row)
+const planRowShape = z.object(row)
 
 const waitingShape = z.object({
   interaction_id: z.string(),
@@ -32,7 +33,7 @@ const waitingShape = z.object({
 })
 
 /** A plan with its moves, and what it waits for. */
-export const planShape = z.object({
+const planShape = z.object({
   ...row,
   /** The hash of everything that went in: the same input has the same run id everywhere. */
   run_id: z.string().nullable(),
@@ -53,7 +54,7 @@ export const planShape = z.object({
 })
 
 /** What the rules decided about a plan. */
-export const planRulesShape = z.object({
+const planRulesShape = z.object({
   /** One for each time the rules looked at the plan; the last one counts. */
   rounds: z.array(ruleDecisions).readonly(),
   risk: z.array(riskAssessment).readonly(),
@@ -63,20 +64,20 @@ export const planRulesShape = z.object({
 const answered = answerPack.extend({ metadata: jsonObject.optional() })
 
 /** What a plan asked, and what was answered. */
-export const planQuestionsShape = z.object({
+const planQuestionsShape = z.object({
   waits_for: waitingShape.nullable(),
   /** The questions of each round and their answer; null without one. */
   rounds: listOf({ question_pack: questionPack, answer_pack: answered.nullable() }),
 })
 
 /** The frozen files of a plan. */
-export const planFilesShape = z.object({
+const planFilesShape = z.object({
   /** Each text is at `/api/outputs/{ref}`. */
   files: listOf({ name: z.string(), ref: z.string(), sha256: z.string() }),
 })
 
 /** Whether the frozen files are what was frozen. */
-export const planProofShape = z.object({
+const planProofShape = z.object({
   is_sound: z.boolean(),
   problems: listOf({
     file: z.string(),
@@ -90,7 +91,56 @@ export type PlanCard = z.infer<typeof planShape>
 export type PlanQuestionsCard = z.infer<typeof planQuestionsShape>
 /** A plan in a list. */
 export type PlanRow = z.infer<typeof planRowShape>
-/** What the rules decided about a plan. */
-export type PlanRules = z.infer<typeof planRulesShape>
-/** Whether the frozen files are what was frozen. */
-export type PlanProof = z.infer<typeof planProofShape>
+
+const choice = z.union([
+  z.string().max(200),
+  z.strictObject({ text: z.string().min(1).max(4000) }),
+  z.strictObject({ data: jsonValue }),
+])
+
+/** What can be asked of plans. */
+export const planEndpoints = {
+  listPlans: endpoint('list_plans', 'GET /api/plans', {
+    query: z.strictObject({ ...pageQuery, state: planState.optional() }),
+    returns: pageOf(planRowShape),
+  }),
+  getPlan: endpoint('get_plan', 'GET /api/plans/{coordination_id}', { returns: planShape }),
+  getPlanGraph: endpoint('get_plan_graph', 'GET /api/plans/{coordination_id}/graph', {
+    query: z.strictObject({ version: z.enum(['draft', 'final']).default('final') }),
+    returns: executionGraph,
+  }),
+  getPlanRules: endpoint('get_plan_rules', 'GET /api/plans/{coordination_id}/rules', { returns: planRulesShape }),
+  getPlanQuestions: endpoint('get_plan_questions', 'GET /api/plans/{coordination_id}/questions', {
+    returns: planQuestionsShape,
+  }),
+  getPlanReviewPack: endpoint('get_plan_review_pack', 'GET /api/plans/{coordination_id}/review-pack', {
+    returns: reviewPack,
+  }),
+  getPlanTape: endpoint('get_plan_tape', 'GET /api/plans/{coordination_id}/tape', { returns: runTape }),
+  getPlanOutputs: endpoint('get_plan_outputs', 'GET /api/plans/{coordination_id}/outputs', { returns: planFilesShape }),
+  verifyPlan: endpoint('verify_plan', 'GET /api/plans/{coordination_id}/verify', { returns: planProofShape }),
+  submitPlan: endpoint('submit_plan', 'POST /api/plans', {
+    body: z.strictObject({
+      /** A refusal names every field that does not fit the schema. An empty checksum is filled in. */
+      intent: jsonObject,
+      /** What a scan of the project found. Without it there is no plan. */
+      facts: jsonValue.optional(),
+      /** Without it, nothing is remembered. */
+      memory: jsonValue.optional(),
+      session_id: id.optional(),
+      answer_timeout_ms: z.int().min(1_000).max(31_536_000_000).optional(),
+      /** The coordination that this one takes the place of. */
+      recovers: id.optional(),
+    }),
+    returns: planShape,
+  }),
+  answerPlan: endpoint('answer_plan', 'POST /api/plans/{coordination_id}/answer', {
+    body: z.strictObject({
+      answer_pack: jsonObject.optional(),
+      /** By key or id of a question: one of its values, an answer in words, or one as data. What is not named is left to its default. */
+      choices: z.record(z.string().max(200), choice).optional(),
+      replied_by: repliedBy,
+    }),
+    returns: planShape,
+  }),
+}

@@ -1,7 +1,9 @@
 import { z } from 'zod'
-import { jsonValue } from '../runes/kinds.ts'
+import { jsonValue, kinds } from '../runes/kinds.ts'
 import { actorCategories, actors, concernNames, type Rune, visibilities } from '../runes/rune.ts'
-import { listOf } from './common.ts'
+import { count, flag, listOf } from './common.ts'
+import { endpoint } from './endpoint.ts'
+import { subjectShape } from './machine.ts'
 
 const concerns = Object.fromEntries(concernNames.map((name) => [name, z.string().optional()]))
 
@@ -34,7 +36,7 @@ const anyRune: z.ZodType = z.object({
 export const runeShape = anyRune as z.ZodType<Rune>
 
 /** A page of the runes of a session. */
-export const runesShape = z.object({
+const runesShape = z.object({
   items: z.array(runeShape),
   /** Where the next page begins: `after` this one, or `before` it with backward. Null: there are no more for now. */
   next: z.int().nullable(),
@@ -45,7 +47,7 @@ export const runesShape = z.object({
 export type RunesPage = z.infer<typeof runesShape>
 
 /** What a verification of the chain of a session found. */
-export const auditShape = z.object({
+const auditShape = z.object({
   session_id: z.string(),
   is_sound: z.boolean(),
   events: z.int(),
@@ -63,11 +65,9 @@ export const auditShape = z.object({
     is_after_mark: z.boolean(),
   }),
 })
-/** What a verification of the chain of a session found. */
-export type Audit = z.infer<typeof auditShape>
 
 /** The same, with the signed statement of where the log ends. */
-export const signedShape = z.object({
+const signedShape = z.object({
   ...auditShape.shape,
   /** A signed statement to keep elsewhere; null if the log is not sound. */
   checkpoint: z
@@ -83,3 +83,59 @@ export const signedShape = z.object({
 })
 /** A verified session with its checkpoint. */
 export type Signed = z.infer<typeof signedShape>
+
+/** Whether a kind is selected by a name; `tool.` selects every kind that begins so. */
+export const isSelected = (kind: string, name: string) => kind === name || (name.endsWith('.') && kind.startsWith(name))
+
+/** The names in a list that is separated by commas. */
+export const namesIn = (given: string) => given.split(',').filter((name) => name !== '')
+
+/** A misspelled kind matches nothing, and the list would look as if nothing had been recorded. */
+function refuseUnknownKinds(given: string, context: z.RefinementCtx): void {
+  const names = namesIn(given)
+  const known = Object.keys(kinds)
+  const unknown = names.find((name) => !known.some((kind) => isSelected(kind, name)))
+  if (names.length > 0 && unknown === undefined) return
+  const shown = unknown === undefined ? 'It names no kind.' : `Unknown kind ${JSON.stringify(unknown)}.`
+  context.addIssue(`${shown} Known kinds, which "tool." and the like select by their beginning: ${known.join(', ')}.`)
+}
+
+/** What can be asked of the record of a session. */
+export const runeEndpoints = {
+  listRunes: endpoint('list_runes', 'GET /api/sessions/{session_id}/runes', {
+    query: z.strictObject({
+      /** Only runes with a greater event id. */
+      after: count(z.int().nonnegative()).optional(),
+      /** Only runes with a smaller event id. */
+      before: count(z.int().positive()).optional(),
+      limit: count(z.int().min(1).max(1_000)).prefault(200),
+      backward: flag.default(false),
+      /** Kinds, separated by commas; `tool.` selects every kind that begins so. */
+      kinds: z.string().max(2_000).superRefine(refuseUnknownKinds).optional(),
+    }),
+    returns: runesShape,
+  }),
+  stateAt: endpoint('state_at', 'GET /api/sessions/{session_id}/state', {
+    query: z.strictObject({ at: count(z.int().nonnegative()).optional() }),
+    returns: z.object({
+      session_id: z.string(),
+      /** The event after which this is so. */
+      event_id: z.int(),
+      /** When that was; null before the first event. */
+      at: z.int().nullable(),
+      subjects: z.array(subjectShape),
+      /** What this event moved. */
+      moves: z.array(
+        z.object({
+          machine: z.string(),
+          subject_id: z.string(),
+          from: z.string().nullable(),
+          to: z.string(),
+          trigger: z.string().nullable(),
+        }),
+      ),
+    }),
+  }),
+  auditSession: endpoint('audit_session', 'GET /api/sessions/{session_id}/audit', { returns: auditShape }),
+  signSession: endpoint('sign_session', 'POST /api/sessions/{session_id}/checkpoint', { returns: signedShape }),
+}

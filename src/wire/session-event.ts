@@ -128,6 +128,9 @@ export const sessionEvent = z.discriminatedUnion('type', [
 
 type Sent = z.infer<typeof sessionEvent>
 
+/** One type of event, as a stream sends it. */
+export type SentEvent<T extends SessionEventType> = Extract<Sent, { readonly type: T }>
+
 type SessionEventType = Sent['type']
 
 /** What a rune gives rise to; the stream adds where it comes from. */
@@ -135,4 +138,4 @@ export type SessionEvent = {
   [T in SessionEventType]: Pick<Extract<Sent, { readonly type: T }>, 'type' | 'payload'>
 }[SessionEventType]
 /** The payload of one type of event. */
-export type SessionPayload<T extends SessionEventType> = Extract<Sent, { readonly type: T }>['payload']
+export type SessionPayload<T extends SessionEventType> = SentEvent<T>['payload']

@@ -2,8 +2,9 @@ import { z } from 'zod'
 import { stateNames } from '../kernel/machine.ts'
 import { runMachine } from '../machines/run.ts'
 import { sessionMachine } from '../machines/session.ts'
-import { budget, interactionKind } from '../runes/kinds.ts'
-import { listOf } from './common.ts'
+import { budget, interactionKind, jsonValue } from '../runes/kinds.ts'
+import { count, id, listOf, pageOf, pageQuery, reason, why } from './common.ts'
+import { endpoint } from './endpoint.ts'
 import { subjectShape } from './machine.ts'
 
 /** A state of the session machine. */
@@ -67,7 +68,7 @@ export type SummaryCard = z.infer<typeof summaryShape>
 export const usedShape = z.object({ tokens: z.int(), tool_calls: z.int(), wall_time_ms: z.int() })
 
 /** A session by itself. `event_id` is where a stream goes on from what stands here. */
-export const sessionShape = z.object({
+const sessionShape = z.object({
   ...summaryShape.shape,
   /** The last event of the session. */
   event_id: z.int(),
@@ -92,3 +93,67 @@ export const sessionShape = z.object({
 })
 /** A session by itself. */
 export type SessionCard = z.infer<typeof sessionShape>
+
+/** A session that was moved, with its new state. */
+const moved = z.object({ session_id: z.string(), state: sessionState })
+
+/** What can be asked of sessions. */
+export const sessionEndpoints = {
+  createSession: endpoint('create_session', 'POST /api/sessions', {
+    body: z.strictObject({
+      agent: z.string().min(1).max(200),
+      title: z.string().trim().min(1).max(200).optional(),
+      budget: budget.optional(),
+    }),
+    returns: z.object({ session_id: z.string(), is_repeated: z.boolean() }),
+  }),
+  listSessions: endpoint('list_sessions', 'GET /api/sessions', {
+    query: z.strictObject({
+      ...pageQuery,
+      state: sessionState.optional(),
+      status: runStatus.optional(),
+      agent: z.string().max(200).optional(),
+      /** Words of a message, a title or an id; the last one may be the beginning of a word. */
+      q: z.string().max(200).optional(),
+    }),
+    returns: pageOf(summaryShape),
+  }),
+  getSession: endpoint('get_session', 'GET /api/sessions/{session_id}', { returns: sessionShape }),
+  sendMessage: endpoint('send_message', 'POST /api/sessions/{session_id}/messages', {
+    body: z.strictObject({
+      input: jsonValue,
+      agent: z.string().min(1).max(200).optional(),
+      agent_id: id.optional(),
+      mode: z.enum(['interactive', 'auto']).optional(),
+      interactive_require_user_reply: z.boolean().optional(),
+      budget: budget.optional(),
+    }),
+    returns: z.object({ session_id: z.string(), run_id: z.string(), is_repeated: z.boolean() }),
+  }),
+  pauseSession: endpoint('pause_session', 'POST /api/sessions/{session_id}/pause', { body: why, returns: moved }),
+  resumeSession: endpoint('resume_session', 'POST /api/sessions/{session_id}/resume', {
+    body: z
+      .strictObject({
+        /** New limits, counted from the beginning of the session. */
+        budget: budget.optional(),
+        /** Someone has looked at what went wrong. */
+        reset: z.boolean().optional(),
+        reason,
+      })
+      .refine(({ budget, reset }) => budget === undefined || reset !== true, {
+        error:
+          'Give budget or reset, not both: a budget for a session that its budget suspended, reset for one that its errors suspended.',
+      }),
+    returns: moved,
+  }),
+  closeSession: endpoint('close_session', 'POST /api/sessions/{session_id}/close', { body: why, returns: moved }),
+  archiveSession: endpoint('archive_session', 'POST /api/sessions/{session_id}/archive', { returns: moved }),
+  allowAgain: endpoint('allow_again', 'POST /api/execution/{execution_id}/allow-again', {
+    returns: z.object({ execution_id: z.string(), allowed_by: z.string() }),
+  }),
+  redactRune: endpoint('redact_rune', 'POST /api/sessions/{session_id}/runes/{event_id}/redact', {
+    params: z.object({ session_id: id, event_id: count(z.int().positive()) }),
+    body: z.strictObject({ reason: z.string().trim().min(1).max(10_000) }),
+    returns: z.object({ session_id: z.string(), event_id: z.int() }),
+  }),
+}

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fieldsOf, firstValue, sentValue } from '../../console/inbox/fields.ts'
+import { firstValue, formIn, sentValue } from '../../console/inbox/fields.ts'
 import { layoutOf } from '../../console/machines/layout.ts'
 import { verdictOn } from '../../console/machines/legal.ts'
 import { match } from '../../console/match.ts'
@@ -103,13 +103,15 @@ test('pictures: durations as people say them', () => {
 })
 
 test('form: an empty field is not sent, and each type is sent as itself', () => {
-  const [text, number, many] = fieldsOf({
-    fields: [
-      { name: 'a' },
-      { name: 'b', type: 'number' },
-      { name: 'c', type: 'multiselect', options: ['x', { value: 'y' }] },
-    ],
-  })
+  const [text, number, many] =
+    formIn({
+      title: 'Who?',
+      fields: [
+        { name: 'a' },
+        { name: 'b', type: 'number' },
+        { name: 'c', type: 'multiselect', options: ['x', { value: 'y' }] },
+      ],
+    })?.fields ?? []
   if (text === undefined || number === undefined || many === undefined) throw new Error('There are three.')
   expect(text).toEqual({ name: 'a', type: 'text', label: 'a', required: false })
   expect(many.options).toEqual([

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Json } from '../../src/kernel/json.ts'
-import { fieldTypes } from '../../src/runtime/ecs/request.ts'
 import { ask, say, together } from '../../src/runtime/scripted-model.ts'
+import { fieldTypes } from '../../src/wire/form.ts'
 import { on, play } from './stage.ts'
 import type { Store } from './stores.ts'
 

@@ -6,7 +6,9 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
-const rules = ['scripts/no-clock-or-dice.grit', 'scripts/no-blind-casts.grit']
+const rules = ['no-clock-or-dice', 'no-blind-casts', 'no-long-signatures', 'no-import-types'].map(
+  (name) => `scripts/${name}.grit`,
+)
 
 let root: string
 beforeEach(() => {
@@ -47,14 +49,57 @@ test('lint: only adapters read the clock or draw random numbers; dates and arith
   expect(refused('src/adapters/planted.ts', [...impure, ...pure])).toEqual([])
 })
 
-test('lint: only adapters cast blindly; a cast that narrows is free', () => {
+test('lint: a cast that hides what does not fit is refused in every room; one that narrows or gives its reason is free', () => {
   const blind = [
     'export const a = (x: string) => x as unknown as number',
-    'export const b = (x: string) => x as never',
-    'export const c = (row: { value: unknown }) => row.value as string',
+    'export const b = (x: string) => (x as unknown) as number',
+    'export const c = (x: string) => x as object as Date',
+    'export const d = (x: string) => x as never',
+    'export const f = (row: { value: unknown }) => row.value as string',
+    'export const g = (row?: { value: unknown }) => row?.value as string',
+    'export const h = (row: { value: unknown }) => (row.value) as string',
+    'export const i = (row?: { value: unknown }) => (row?.value) as string',
+    "export const j = (row: { value: unknown }) => row['value'] as string",
   ]
-  const narrowing = ['export const d = (x: unknown) => x as string', 'export const e = [1] as const']
-  expect(refused('src/runtime/planted.ts', [...blind, ...narrowing])).toEqual(blind)
-  expect(refused('console/planted.ts', [...blind, ...narrowing])).toEqual(blind)
-  expect(refused('src/adapters/planted.ts', [...blind, ...narrowing])).toEqual([])
+  const free = [
+    'export const k = (x: unknown) => x as string',
+    'export const l = [1] as const',
+    'export const m = (x: unknown) => ({ a: x as string }) as const',
+    '// biome-ignore lint/plugin: the types of the package are wrong.',
+    'export const n = (x: string) => x as unknown as number',
+  ]
+  for (const path of ['src/runtime/planted.ts', 'console/planted.ts', 'src/adapters/planted.ts'])
+    expect([path, refused(path, [...blind, '', ...free])]).toEqual([path, blind])
+})
+
+test('lint: a signature in an interface or a type has at most four parameters, those of a rest tuple included', () => {
+  const five = 'a: string, b: string, c: string, d: string, e: string'
+  const four = 'a: string, b: string, c: string, d: string'
+  const long = [
+    `export interface A { m(${five}): void }`,
+    `export interface B { readonly f: (${five}) => void }`,
+    `export interface C { (${five}): void }`,
+    `export interface D { new (${five}): D }`,
+    `export type E = (${five}) => void`,
+    `export type F = (...rest: [${five}]) => void`,
+    `export type G = (...rest: readonly [${five}]) => void`,
+    `export const h = (...rest: [${five}]) => rest`,
+  ]
+  const short = [
+    `export interface I { m(${four}): void }`,
+    `export type J = (${four}) => void`,
+    `export type K = (...rest: [${four}]) => void`,
+    `export type L = [${five}]`,
+    'export const m = (...all: string[]) => all',
+  ]
+  expect(refused('src/runtime/planted.ts', [...long, ...short])).toEqual(long)
+})
+
+test('lint: a type is imported at the top of a file, where the rooms are checked', () => {
+  const hidden = [
+    "export type A = import('../../observation/session-state.ts').SessionState",
+    "export type B = typeof import('../../runes/kinds.ts')",
+  ]
+  const seen = ["export const c = () => import('./c.ts')"]
+  expect(refused('src/runtime/turns/planted.ts', [...hidden, ...seen])).toEqual(hidden)
 })

@@ -83,6 +83,16 @@ test.each<[string, Readonly<Record<string, readonly string[]>>, string]>([
     { 'src/runtime/turns/a.ts': ['../../wire/contract.ts'], 'src/wire/contract.ts': [] },
     'reasoning-sees-consequences-only: src/runtime/turns/a.ts → src/wire/contract.ts',
   ],
+  [
+    'red line: a turn naming a contract',
+    { 'src/runtime/turns/a.ts': ['../../machines/contract.ts'], 'src/machines/contract.ts': [] },
+    'reasoning-imports-no-records: src/runtime/turns/a.ts → src/machines/contract.ts',
+  ],
+  [
+    'red line: a turn naming a rune',
+    { 'src/runtime/turns/a.ts': ['../../runes/rune.ts'], 'src/runes/rune.ts': [] },
+    'reasoning-imports-no-records: src/runtime/turns/a.ts → src/runes/rune.ts',
+  ],
   ['a pure room with a disk', { 'src/machines/a.ts': ['node:fs'] }, 'pure-rooms-stay-pure: src/machines/a.ts → fs'],
   ['a package in the runtime', { 'src/runtime/a.ts': ['xstate'] }, 'packages-are-met-at-the-edge: src/runtime/a.ts'],
   ['zod in the kernel', { 'src/kernel/a.ts': ['zod'] }, 'zod-describes-shapes-only-where-shapes-are-checked'],

@@ -7,6 +7,7 @@ import { createKeptAnswers, readKey } from '../../src/server/idempotency.ts'
 import { usualLimits } from '../../src/server/limits.ts'
 import { defineOperation } from '../../src/surface/operation.ts'
 import { operations } from '../../src/surface/operations/all.ts'
+import { endpoint } from '../../src/wire/endpoint.ts'
 import { createBackendWorld, refund, supportAgent } from '../support/backend.ts'
 import { startServer } from '../support/server.ts'
 
@@ -128,11 +129,9 @@ test('idempotency: a repetition of a request under way is refused as request_und
   const begun = Promise.withResolvers<void>()
   let carriedOut = 0
   const slow = defineOperation({
-    name: 'slow',
-    route: 'POST /api/slow',
+    ...endpoint('slow', 'POST /api/slow', { returns: z.object({ times: z.int() }) }),
     scope: 'read',
     summary: 'Takes its time.',
-    returns: z.object({ times: z.int() }),
     async run() {
       carriedOut += 1
       begun.resolve()

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { type Agent, agent } from '../../src/runtime/define-agent.ts'
-import { ask, call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
+import { ask, breakOff, call, say, scriptedModel, together } from '../../src/runtime/scripted-model.ts'
 import { tool } from '../../src/runtime/tools/define-tool.ts'
 import type { Message } from '../../src/wire/dialogue.ts'
 
@@ -127,6 +127,12 @@ export function consoleAgents(folder: string): Readonly<Record<string, Agent>> {
         const { tools, label } = since(messages)
         return tools === 0 ? call('bank.wire', { order: orderOf(messages) }) : say(`The wire ended as ${label}.`)
       }),
+    }),
+    // It fails until a file is there.
+    patient: agent({
+      role: 'patient',
+      model: scriptedModel(() => (existsSync(`${folder}/repaired`) ? say('I am well again.') : breakOff('down'))),
+      retries: { tries: 9, firstDelayMs: 1 },
     }),
     poet: agent({
       role: 'poet',

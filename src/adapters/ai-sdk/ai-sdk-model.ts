@@ -39,7 +39,7 @@ export function aiSdkModel(given: ProviderModel, settings: ModelSettings = {}): 
     ...(temperature !== undefined && { temperature }),
     ...(providerOptions !== undefined && { providerOptions }),
   }
-  // The packages of AI SDK providers declare each version of the interface apart; what is called here is in both.
+  // biome-ignore lint/plugin: the providers declare each version of the interface apart; what is called here is in both.
   const model = given as unknown as StreamingModel
   const id = `${model.provider}:${model.modelId}`
   const warn = onceEach(settings.warn)

@@ -73,7 +73,7 @@ function evaluate(setOf: (verdict: Verdict) => string, { agent_id, command_id, c
       principal: { type: 'Agent', id: agent_id },
       action: { type: 'Action', id: 'plan' },
       resource: { type: 'Command', id: command_id },
-      // The package wants mutable arrays and changes none.
+      // biome-ignore lint/plugin: the package wants mutable arrays and changes none.
       context: context as unknown as Context,
       preparsedSchemaName: vocabulary,
       validateRequest: true,

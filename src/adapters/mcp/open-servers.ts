@@ -1,7 +1,7 @@
 import type { CallToolResult, Tool as Listed } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import { faults, isFault } from '../../faults/catalogue.ts'
-import { canonicalJson, type Json } from '../../kernel/json.ts'
+import { asJson, canonicalJson, type Json } from '../../kernel/json.ts'
 import { printable, printableName } from '../../kernel/printable.ts'
 import { quoted } from '../../runtime/model.ts'
 import { tool } from '../../runtime/tools/define-tool.ts'
@@ -136,7 +136,7 @@ function readResult({ content, structuredContent, isError }: CallToolResult): Js
   if (structuredContent !== undefined) return structuredContent as Json
   const isText = content.every((block) => block.type === 'text')
   // The blocks were JSON on the wire, which the client's types do not state.
-  return isText ? textOf(content) : (content as unknown as Json)
+  return isText ? textOf(content) : asJson(content)
 }
 
 function textOf(content: CallToolResult['content']): string {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { closedObject, fieldIssues } from '../../runtime/shape-problems.ts'
+import { toolDefaults } from '../../runtime/tools/define-tool.ts'
 import type { Tool } from '../../runtime/tools/tool.ts'
 
 // A config without servers must not load the MCP client, so nothing here does.
@@ -74,8 +75,8 @@ const common = {
   trusted: z.boolean().default(false),
   relax: z.array(hints).default(['read_only', 'idempotent', 'reversible']),
   approval: z.enum(['inherit', 'always', 'never']).optional(),
-  timeoutMs: z.int().min(1).default(120_000),
-  maxOutputBytes: z.int().min(256).default(64_000),
+  timeoutMs: z.int().min(1).default(toolDefaults.timeoutMs),
+  maxOutputBytes: z.int().min(256).default(toolDefaults.maxOutputBytes),
   connectTimeoutMs: z.int().min(1).default(30_000),
   tools: z.record(z.string(), declared).default({}),
 }

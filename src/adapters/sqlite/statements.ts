@@ -79,13 +79,15 @@ export function prepare(db: DatabaseSync, sql: string): StatementSync {
   return statement
 }
 
-/** The first row. The types of node:sqlite do not know `setReturnArrays`, so the columns are named here. */
+/** The first row, whose columns are named here. */
 export function one<T extends readonly unknown[]>(statement: StatementSync, ...values: Value[]): T | undefined {
+  // biome-ignore lint/plugin: the types of node:sqlite do not know `setReturnArrays`.
   return readable(() => statement.get(...values)) as unknown as T | undefined
 }
 
-/** All rows. The types do not know `setReturnArrays` here either. */
+/** All rows, whose columns are named here. */
 export function every<T extends readonly unknown[]>(statement: StatementSync, ...values: Value[]): readonly T[] {
+  // biome-ignore lint/plugin: the types of node:sqlite do not know `setReturnArrays`.
   return readable(() => statement.all(...values)) as unknown as readonly T[]
 }
 

@@ -4,7 +4,7 @@ import { request as secureRequest } from 'node:https'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
-import { tool } from '../../runtime/tools/define-tool.ts'
+import { tool, toolDefaults } from '../../runtime/tools/define-tool.ts'
 import type { Tool, ToolContext } from '../../runtime/tools/tool.ts'
 import { breach } from './root.ts'
 
@@ -26,7 +26,7 @@ export interface FetchOptions {
 
 /** Reads pages of the hosts that the config allows. */
 export function fetchTool(options: FetchOptions): Tool {
-  const { timeoutMs = 30_000, maxOutputBytes = 64_000 } = options
+  const { timeoutMs = 30_000, maxOutputBytes = toolDefaults.maxOutputBytes } = options
   return tool({
     name: 'http.fetch',
     description: `Reads a page over HTTP. It reaches ${options.allow.join(', ')}.`,

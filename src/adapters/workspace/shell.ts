@@ -4,7 +4,7 @@ import { relative } from 'node:path'
 import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
-import { tool } from '../../runtime/tools/define-tool.ts'
+import { tool, toolDefaults } from '../../runtime/tools/define-tool.ts'
 import { DidNotHappen, type Tool, type ToolContext } from '../../runtime/tools/tool.ts'
 import { ownFiles } from './own-files.ts'
 import { breach, type Owner, type Root } from './root.ts'
@@ -21,7 +21,7 @@ export interface ShellOptions {
 
 /** Runs commands in namespaces, without privileges. They may read what their user may, so it must be configured. */
 export function shellTool(root: Root, options: ShellOptions): Tool {
-  const { network = false, timeoutMs = 60_000, maxOutputBytes = 64_000 } = options
+  const { network = false, timeoutMs = 60_000, maxOutputBytes = toolDefaults.maxOutputBytes } = options
   const sandbox = openSandbox(root.path, network)
   return tool({
     name: 'shell.exec',

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { intentChecksum } from '../../coordinator/checksum.ts'
 import { indexOf, type RegistryIndex, resolve } from '../../coordinator/registry.ts'
+import { questionBudgets } from '../../coordinator/schemas/context.ts'
 import { type ExecutionIntent, executionIntent, intentSchemaVersion } from '../../coordinator/schemas/intent.ts'
 import { openQuestion } from '../../coordinator/schemas/questions.ts'
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
@@ -172,7 +173,11 @@ export function boundsOf({ mode, question_budget, budget }: GoalConfig, used: Sp
     interaction:
       mode === 'auto'
         ? { mode: 'full_auto', question_budget: 0, question_policy: 'never' }
-        : { mode: 'interactive', question_budget: question_budget ?? 10, question_policy: 'conceptual_only' },
+        : {
+            mode: 'interactive',
+            question_budget: question_budget ?? questionBudgets.goal,
+            question_policy: 'conceptual_only',
+          },
     budgets: {
       ...widest,
       max_tokens: left(widest.max_tokens, budget.tokens, used.tokens),

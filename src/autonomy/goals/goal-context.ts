@@ -40,7 +40,7 @@ export const goalConfig = closedObject({
   auto: z.boolean().optional(),
   /** Whether its plan and its runs may ask people. In `auto` only a review that the plan demands waits for one. */
   mode: z.enum(['interactive', 'auto']).default('interactive'),
-  /** How many questions a plan may ask. Without it, 10. In the mode `auto` it asks none. */
+  /** How many questions a plan may ask. Without it, `questionBudgets.goal`. In the mode `auto` it asks none. */
   question_budget: z.int().min(0).max(50).optional(),
   budget: goalBudget.prefault({}),
   /** For each run of a task. */

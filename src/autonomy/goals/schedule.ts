@@ -1,5 +1,5 @@
 import type { Json } from '../../kernel/json.ts'
-import { isTerminal } from '../../kernel/machine.ts'
+import { isTerminal, stateOf } from '../../kernel/machine.ts'
 import { type TaskState, taskMachine } from '../../machines/task.ts'
 import { hasPlace, type PlannedTask, priorities, type TaskView } from '../../observation/goal-state.ts'
 import type { RunView } from '../../observation/session-state.ts'
@@ -77,7 +77,11 @@ export function schedule(tasks: readonly TaskFacts[], limits: Limits): Schedule 
   return { ops, states, is_moving: is_moving || ops.some(({ op }) => op === 'decide') }
 }
 
-const isActive = (state: TaskState) => state === 'assigned' || state === 'running'
+/** Given to an agent, not over, and not waiting for anything from outside. */
+function isActive(state: TaskState): boolean {
+  const { terminal, resumable } = stateOf(taskMachine, state) ?? {}
+  return state !== taskMachine.initial && !terminal && !resumable
+}
 
 type Step = readonly [Op, TaskState]
 

@@ -1,9 +1,11 @@
 import { faults } from '../../faults/catalogue.ts'
+import { byRun, bySession } from '../../observation/obstacle.ts'
 import { withoutUndefined } from '../../runtime/options.ts'
 import type { Client } from '../../surface/client.ts'
 import { listAgents } from '../../surface/operations/agents.ts'
 import { submitRun } from '../../surface/operations/runs.ts'
 import { createSession, getSession, sendMessage } from '../../surface/operations/sessions.ts'
+import type { Obstacle } from '../../wire/run.ts'
 import type { SessionCard } from '../../wire/session.ts'
 import { askPerson } from '../ask-person.ts'
 import { type Call, command } from '../command.ts'
@@ -86,14 +88,13 @@ async function placeOf(client: Client, agent: string, given: string | undefined)
   return { body: { session_id }, after: card.event_id, waits_for: waitsFor(card, agent) }
 }
 
-function waitsFor({ session_id, state, runs, waiting_on }: SessionCard, agent: string) {
-  const refusal = (problem: string) => faults.session_waits({ session_id, problem })
-  if (state === 'paused')
-    return { refusal: refusal(`Session ${session_id} is paused.`), commands: [`resume ${session_id}`] }
+function waitsFor(card: SessionCard, agent: string) {
+  const { session_id, state, runs, waiting_on } = card
+  const refusal = ({ says: problem }: Obstacle) => faults.session_waits({ session_id, problem })
+  if (state === 'paused') return { refusal: refusal(bySession(card, state)), commands: [`resume ${session_id}`] }
   const first = runs.find((run) => run.agent === agent && run.status === 'waiting_user')
   if (first === undefined) return null
-  const says = `Session ${session_id} waits for an answer: ${agent} works on ${first.run_id} first, which asks.`
-  return { refusal: refusal(says), commands: waiting_on.map(({ interaction_id }) => `inbox ${interaction_id}`) }
+  return { refusal: refusal(byRun(first)), commands: waiting_on.map(({ interaction_id }) => `inbox ${interaction_id}`) }
 }
 
 /** The commands to suggest when the following has ended. */

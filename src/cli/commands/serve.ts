@@ -2,7 +2,7 @@ import type { Fault } from '../../faults/fault.ts'
 import { isoTime } from '../../kernel/instant.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { withoutUndefined } from '../../runtime/options.ts'
-import { defaultConfigFile, defaultPort, type Working } from '../../surface/wiring.ts'
+import { defaultConfigFile, defaultHost, defaultPort, type Working } from '../../surface/wiring.ts'
 import { command } from '../command.ts'
 import { exitFor, exits } from '../exits.ts'
 import type { Io } from '../host.ts'
@@ -16,7 +16,7 @@ export const serveCommand = command({
   options: {
     config: { type: 'string', summary: `what to serve; else ${defaultConfigFile}` },
     store: whereOptions.store,
-    host: { type: 'string', summary: 'where to listen; else 127.0.0.1, which only this machine reaches' },
+    host: { type: 'string', summary: `where to listen; else ${defaultHost}, which only this machine reaches` },
     port: { type: 'string', summary: `the port; else ${defaultPort} or, if that is taken, a free one` },
     'allow-host': { type: 'string', summary: 'more names that the server is called by, separated by commas' },
     'tls-cert': { type: 'string', summary: 'a certificate in PEM; needed to be reached from other machines' },

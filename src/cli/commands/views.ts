@@ -11,36 +11,37 @@ import { listRunes, stateAt } from '../../surface/operations/runes.ts'
 import { listRuns, runTrace } from '../../surface/operations/runs.ts'
 import { listSessions } from '../../surface/operations/sessions.ts'
 import type { Page } from '../../wire/common.ts'
-import type { ListedRun } from '../../wire/run.ts'
+import { type ListedRun, runLists } from '../../wire/run.ts'
 import { type Call, type Command, command } from '../command.ts'
 import { clientOptions } from '../options.ts'
 import { sessionRows, timelineLines } from '../render/show.ts'
 import { guardLines, recordLine, storyLine } from '../render/story.ts'
 import { ago, clockTime, columns, fullTime, safeLine } from '../render/text.ts'
 
-const statuses = { waiting: 'waiting_user', failed: 'failed', running: 'running', queued: 'queued' } as const
+/** The statuses that have an option. */
+const statuses = runLists.filter((list) => 'option' in list)
 
 /** The command `ps`. */
 export const psCommand = command({
   name: 'ps',
-  usage: 'statewright ps [TEXT] [--waiting | --failed | --running | --queued] [--agent NAME] [--runs] [--limit N]',
+  usage: 'statewright ps [TEXT] [--waiting | --running | --queued | --failed] [--agent NAME] [--runs] [--limit N]',
   summary:
     'List sessions, the one that was last updated first: what each is doing and what it waits for. With TEXT, only those that have its words.',
   takes: [0, 1],
   options: {
     waiting: { type: 'boolean', summary: 'only those that wait for a person' },
-    failed: { type: 'boolean', summary: 'only those whose last run failed' },
     running: { type: 'boolean', summary: 'only those at work' },
     queued: { type: 'boolean', summary: 'only those that wait for a worker' },
+    failed: { type: 'boolean', summary: 'only those whose last run failed' },
     agent: { type: 'string', summary: 'only those of this agent' },
     runs: { type: 'boolean', summary: 'runs instead of sessions, the one that moved last first' },
     limit: { type: 'string', short: 'n', summary: 'how many, at most 200; else 20' },
     ...clientOptions,
   },
   async run({ words: [q], values: { agent, runs, json }, io, paint, print, next, refuse, onlyOne, count, withClient }) {
-    const first = onlyOne(['waiting', 'failed', 'running', 'queued'])
+    const first = onlyOne(statuses.map(({ option }) => option))
     const limit = count('limit', [1, 200]) ?? 20
-    const status = first === undefined ? undefined : statuses[first]
+    const status = statuses.find(({ option }) => option === first)?.status
     if (runs && (q !== undefined || agent !== undefined)) throw refuse('--runs takes neither TEXT nor --agent.')
     const show = <T>(page: Page<T>, rows: (items: readonly T[], now: number) => readonly string[]) => {
       print(page, () => rows(page.items, io.host.now()))

@@ -1,4 +1,5 @@
 import { declaredState } from '../../machines/all.ts'
+import { runMachine } from '../../machines/run.ts'
 import type { Client } from '../../surface/client.ts'
 import { getRun } from '../../surface/operations/runs.ts'
 import { getSession } from '../../surface/operations/sessions.ts'
@@ -44,7 +45,7 @@ async function watchRun({ client, call, viewer }: Watch, run_id: string): Promis
     return exits.ok
   }
   const isWaiting = run.status === 'waiting_user'
-  if (isWaiting) viewer.say('It waits for a person.')
+  if (isWaiting) viewer.say(runMachine.states[run.status].meaning)
   // A process that works on the store alone locks others out, so the answer is given here or later.
   if (values.work) {
     if (isWaiting && !io.terminal.isInteractive) {

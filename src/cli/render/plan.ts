@@ -3,7 +3,8 @@ import type { RuleDecision, RuleDecisions } from '../../coordinator/schemas/judg
 import type { FailurePack, ReviewPack } from '../../coordinator/schemas/plan.ts'
 import type { QuestionPack } from '../../coordinator/schemas/questions.ts'
 import type { RunTape } from '../../coordinator/schemas/record.ts'
-import type { CoordinationState } from '../../machines/coordination.ts'
+import { stateOf } from '../../kernel/machine.ts'
+import { type CoordinationState, coordinationMachine } from '../../machines/coordination.ts'
 import { columns, safeLine } from './text.ts'
 
 interface PlanStory {
@@ -81,7 +82,7 @@ export interface Explained {
 /** Why every verdict is what it is, and which guard stopped the plan or sent it back. */
 export function explainLines({ rounds, tape, failure }: Explained): readonly string[] {
   const failed = tape.entries.flatMap(({ from_state, to_state, guards_evaluated }) =>
-    to_state === 'BLOCKED' || to_state === 'ABORTED' || from_state === 'AWAITING_ANSWERS'
+    stateOf(coordinationMachine, to_state)?.tone === 'bad' || from_state === 'AWAITING_ANSWERS'
       ? guards_evaluated
           .filter(({ passed }) => !passed)
           .map((one) => `  ${from_state}: ${one.guard_name} does not hold. ${safeLine(one.reason)}`)

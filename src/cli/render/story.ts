@@ -1,15 +1,11 @@
 import { describeGuards, describeRune, whyAllowed } from '../../observation/describe.ts'
 import type { Stray } from '../../runelog/segment.ts'
-import type { Kind } from '../../runes/kinds.ts'
 import type { RecordedMove, Rune } from '../../runes/rune.ts'
 import { safeLine } from './text.ts'
 
-/** The runes that come with the moves of these machines describe them. */
-const quiet: ReadonlySet<Kind> = new Set(['coordination.moved', 'goal.moved'])
-
 /** One line about a rune, or undefined for one that only the full record needs. */
 export function storyLine(rune: Rune): string | undefined {
-  const line = quiet.has(rune.kind) ? undefined : describeRune(rune)
+  const line = describeRune(rune)
   return line === undefined ? undefined : safeLine(line)
 }
 

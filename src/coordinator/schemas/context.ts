@@ -2,11 +2,14 @@ import { z } from 'zod'
 import { questionType } from './questions.ts'
 import { closed, type Effect, evidenceRef, listOf, mode, riskLevel, sha256Hex, timestamp } from './scalars.ts'
 
+/** How many questions may be asked in a mode, and by a plan of a goal, where no number is named. */
+export const questionBudgets = { semi_auto: 3, interactive: 999, goal: 10 } as const
+
 /** Every field of a policy that does something, by its path: what it does, and what holds without it. */
 // biome-ignore format: tables are audited by eye
 export const policyFields: Readonly<Record<string, { readonly effect: string; readonly usual: string }>> = {
   mode:                                { effect: 'The stricter of this and the mode of the intent holds: `interactive`, `semi_auto`, `full_auto`.', usual: 'required' },
-  question_budget:                     { effect: 'The smaller of this and that of the intent is how many questions are asked. A critical one too many blocks. With 0 nothing is asked: the defaults stand, and a question without one blocks.', usual: '999 in `interactive`, 3 in `semi_auto`, always 0 in `full_auto`' },
+  question_budget:                     { effect: 'The smaller of this and that of the intent is how many questions are asked. A critical one too many blocks. With 0 nothing is asked: the defaults stand, and a question without one blocks.', usual: `${questionBudgets.interactive} in \`interactive\`, ${questionBudgets.semi_auto} in \`semi_auto\`, always 0 in \`full_auto\`` },
   risk_profile:                        { effect: 'Sets `max_files_per_commit` where that is missing. Rules see it.', usual: '`safe`' },
   auto_fallback:                       { effect: 'Whether the default of a question that may not be asked stands in for an answer. Otherwise the plan is blocked.', usual: 'true' },
   min_memory_items:                    { effect: 'A memory pack with fewer items blocks the plan.', usual: '0' },
@@ -63,14 +66,13 @@ export const executionPolicy = closed(
   goneFields,
 ).transform((policy) => ({
   ...policy,
-  question_budget: policy.mode === 'full_auto' ? 0 : (policy.question_budget ?? budgets[policy.mode]),
+  question_budget: policy.mode === 'full_auto' ? 0 : (policy.question_budget ?? questionBudgets[policy.mode]),
   constraints: {
     ...policy.constraints,
     max_files_per_commit: policy.constraints.max_files_per_commit ?? filesPerCommit[policy.risk_profile],
   },
 }))
 
-const budgets = { semi_auto: 3, interactive: 999 } as const
 const filesPerCommit = { safe: 5, aggressive_safe: 50, aggressive: 999 } as const
 
 /** The policy of plans and goals where none is named: ask people, change nothing destructive. */

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { endNames } from '../../kernel/machine.ts'
+import { coordinationMachine } from '../../machines/coordination.ts'
 import {
   contentId,
   effect,
@@ -172,7 +174,7 @@ export const failurePack = z.strictObject({
   schema_version: z.literal('2.0.0'),
   coordinator_run_id: z.string(),
   intent_id: z.string().nullable(),
-  outcome: z.enum(['BLOCKED', 'ABORTED']),
+  outcome: z.enum(endNames(coordinationMachine)).exclude(['DONE']),
   failure_type: z.enum(failureTypes),
   /** The exact cause, one word; `problems` has the details. */
   cause: z.string(),

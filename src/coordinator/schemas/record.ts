@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { guardNames, stateNames, triggerNames } from '../../kernel/machine.ts'
+import { endNames, guardNames, stateNames, triggerNames } from '../../kernel/machine.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
 import { registryReference } from './judgement.ts'
 import { failureTypes } from './plan.ts'
@@ -137,7 +137,7 @@ export type RunTape = z.infer<typeof runTape>
 /** The coordination that this one takes the place of. */
 export const recovers = z.strictObject({
   run_id: z.string(),
-  final_state: z.enum(['DONE', 'BLOCKED', 'ABORTED']),
+  final_state: z.enum(endNames(coordinationMachine)),
   tape_checksum: sha256Hex,
 })
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { readDay, readInstant } from '../../kernel/instant.ts'
 import { boundedJson, type Json, jsonLimits, type Problem, pointerTo } from '../../kernel/json.ts'
+import { type EcsRequest, ecsInput, type Field, type FieldType, formOf } from '../../wire/form.ts'
 import type { ToolDescription } from '../model.ts'
 import { problemSentence, shapeProblems } from '../shape-problems.ts'
 
@@ -10,23 +11,13 @@ export function readEcsRequest(args: unknown): { readonly request: EcsRequest } 
   if ('problem' in given) return refused([{ pointer: '', problem: given.problem }])
   const parsed = ecsInput.safeParse(given.value)
   if (!parsed.success) return refused(shapeProblems(parsed.error))
-  const { fields = [], ...rest } = parsed.data
-  const request: EcsRequest = { ...rest, fields: fields.map(named) }
+  const request = formOf(parsed.data)
   const problems = [...partProblems(request), ...fieldProblems(request.fields)]
   return problems.length === 0 ? { request } : refused(problems)
 }
 
 function refused(problems: readonly Problem[]) {
   return { problem: `The request does not fit: ${problemSentence(problems)}. No person was asked.`.toWellFormed() }
-}
-
-function named({ label, options, ...rest }: z.output<typeof field>): Field {
-  return { ...rest, label: label ?? rest.name, ...(options !== undefined && { options: options.map(labelled) }) }
-}
-
-function labelled(given: z.output<typeof option>) {
-  const { value, label = value } = typeof given === 'string' ? { value: given } : given
-  return { value, label }
 }
 
 function partProblems({ type, fields, displays = [] }: EcsRequest): Problem[] {
@@ -67,7 +58,7 @@ function* oneField(field: Field): Generator<readonly [part: string, problem: str
   if (field.step !== undefined && type !== 'number' && type !== 'slider') yield ['step', `A ${type} has no steps.`]
 
   if (field.default === undefined || isEmpty(field.default)) return
-  const problem = checks[field.type](field, field.default)
+  const problem = valueProblem(field, field.default)
   if (problem !== undefined) yield ['default', problem]
 }
 
@@ -115,7 +106,7 @@ export function checkAnswer(
       else if (value !== undefined && value !== null) data[field.name] = value
       continue
     }
-    const problem = checks[field.type](field, value)
+    const problem = valueProblem(field, value)
     if (problem !== undefined) problems.push({ pointer, problem })
     else data[field.name] = value
   }
@@ -128,75 +119,6 @@ export function defaultsOf(request: EcsRequest): Data | undefined {
   const checked = checkAnswer(request, { action: 'approve' })
   return 'data' in checked ? checked.data : undefined
 }
-
-/** All types of form fields. */
-// biome-ignore format: one line for what belongs together
-export const fieldTypes = [
-  'text', 'textarea', 'select', 'multiselect', 'radio', 'checkbox', 'number', 'slider', 'date', 'datetime', 'boolean',
-] as const
-
-/** The limits of one question: a person has to read it. */
-const most = { name: 64, label: 500, title: 2_000, text: 20_000, fields: 100, options: 1_000, displays: 20 } as const
-
-const label = z.string().max(most.label)
-const text = z.string().max(most.text)
-
-/** The schema of one choice of a field. */
-const option = z.union([z.strictObject({ value: label, label: label.optional() }), label])
-
-/** One field of a form. `min` and `max` bound a number, the length of a text, the count of options, or a date. */
-const field = z.strictObject({
-  name: z
-    .string()
-    .max(most.name)
-    .regex(/^[a-zA-Z][a-zA-Z0-9_]*$/, 'A field name is letters, digits and underscores, and begins with a letter.'),
-  type: z.enum(fieldTypes).default('text'),
-  label: label.optional(),
-  required: z.boolean().default(false),
-  placeholder: text.optional(),
-  default: z.union([text, z.number(), z.boolean(), z.array(label).max(most.options)]).optional(),
-  options: z
-    .array(option)
-    .max(most.options)
-    .optional()
-    .describe('For select, multiselect, radio, and checkbox as a group.'),
-  min: z.union([z.number(), label]).optional(),
-  max: z.union([z.number(), label]).optional(),
-  step: z.number().positive().optional(),
-})
-
-const button = z.strictObject({
-  label,
-  style: z.enum(['primary', 'default', 'secondary', 'danger']).default('default'),
-})
-
-const display = z.strictObject({
-  type: z.enum(['table', 'ascii']),
-  data: z.json().describe('For a table: a list of objects, or a list of rows. For ascii: a text.'),
-})
-
-/** What a model writes to hand a step to a person. One flat shape, since providers refuse unions at the top. */
-const ecsInput = z.strictObject({
-  type: z.enum(['form', 'confirmation', 'display']).default('form'),
-  title: z.string().min(1).max(most.title).describe('What the person is asked, in a few words.'),
-  description: text.optional().describe('What the person must know to decide.'),
-  fields: z.array(field).max(most.fields).optional().describe('The fields of a form.'),
-  displays: z.array(display).max(most.displays).optional().describe('What a display shows.'),
-  actions: z.strictObject({ approve: button, edit: button, reject: button }).partial().optional(),
-  dismiss_label: label.optional(),
-  context: z.record(z.string(), z.json()).optional(),
-})
-
-type FieldType = (typeof fieldTypes)[number]
-
-/** One field of a form. */
-type Field = Omit<z.output<typeof field>, 'options' | 'label'> & {
-  readonly label: string
-  readonly options?: readonly { readonly value: string; readonly label: string }[]
-}
-
-/** A form that an agent asks a person to fill in. */
-export type EcsRequest = Omit<z.output<typeof ecsInput>, 'fields'> & { readonly fields: readonly Field[] }
 
 /** The tool through which a model hands a step to a person. */
 export const askPersonName = 'ask_person'
@@ -227,6 +149,11 @@ const checks: { readonly [T in FieldType]: Check } = {
   slider:      (f, v) => notANumber(f, v),
   date:        (f, v) => notInTime(f, v, readDay, 'a date like 2026-02-28'),
   datetime:    (f, v) => notInTime(f, v, readInstant, 'a moment with its offset, like 2026-02-28T10:30:00+01:00'),
+}
+
+/** Why a value does not fit a field; undefined if it fits. */
+function valueProblem(field: Field, value: Json): string | undefined {
+  return checks[field.type](field, value)
 }
 
 /** No value, or an empty text or list. */

@@ -7,6 +7,7 @@ import { isShown, visible } from '../../observation/visible.ts'
 import type { FoldableRune, ReadModel } from '../../runelog/port.ts'
 import { searchModel, textKey, wordsOf } from '../../runelog/words.ts'
 import type { InteractionKind, Payload } from '../../runes/kinds.ts'
+import { runLists } from '../../wire/run.ts'
 
 /** What a list shows of a session: where it stands, what it waits for, and what it has spent. */
 export type Summary = {
@@ -37,9 +38,6 @@ type Waiting = {
   readonly since: number
 }
 
-/** Statuses of open runs, the most urgent first: a run that waits for a person says most about its session. */
-const ranks: readonly RunStatus[] = ['waiting_user', 'running', 'queued']
-
 const precision_ms = 1_000
 
 /** Listed under the status of what is most urgent in it, the one that was last updated at the end. */
@@ -60,8 +58,8 @@ export const summaries: ReadModel<Summary> = {
 
 /** The status of the most urgent run that is open, or of the last one. */
 export function statusOf({ open_runs, last_run }: Pick<Summary, 'open_runs' | 'last_run'>): RunStatus | null {
-  const open = ranks.find((status) => open_runs.some((run) => run.status === status))
-  return open ?? last_run?.status ?? null
+  const open = runLists.find(({ status }) => open_runs.some((run) => run.status === status))
+  return open?.status ?? last_run?.status ?? null
 }
 
 /** Every rune pays for this question, so it is answered from the kind and the machine alone. */

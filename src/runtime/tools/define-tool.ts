@@ -14,6 +14,9 @@ type Optional = Exclude<keyof Tool, 'name' | 'input' | 'run'>
 export type ToolDefinition<I extends z.ZodType> = Pick<Tool<I>, 'name' | 'input' | 'run'> &
   Partial<Pick<Tool<I>, Optional>>
 
+/** The limits of a call whose tool names none. */
+export const toolDefaults = { timeoutMs: 120_000, maxOutputBytes: 64_000 } as const
+
 const toolName = /^[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)*$/i
 
 /**
@@ -23,14 +26,13 @@ const toolName = /^[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)*$/i
 export function tool<I extends z.ZodType>(written: ToolDefinition<I>): Tool<I> {
   const definition = givenIn(written)
   const defined: Tool<I> = {
+    ...toolDefaults,
     description: '',
     irreversible: false,
     readOnly: false,
     approval: 'inherit',
-    timeoutMs: 120_000,
     endsTurn: false,
     parallel: definition.readOnly === true,
-    maxOutputBytes: 64_000,
     keyScope: 'session',
     dedupe: true,
     onError: 'unknown',

@@ -1,11 +1,10 @@
 import { boundedJson, type Json, jsonLimits } from '../../kernel/json.ts'
 import { piecesOf } from '../../kernel/printable.ts'
-import type { Payload } from '../../runes/kinds.ts'
+import type { Usage } from '../../wire/dialogue.ts'
 import type { Model, ModelEvent, ModelRequest } from '../model.ts'
 import type { Clock, Timers } from '../ports.ts'
 import { asItIs, beginning, type Clean, isMarked, readThrown, sayValue } from '../thrown.ts'
 
-type Usage = Payload<'turn.completed'>['usage']
 type EventOf<T extends ModelEvent['type']> = Omit<Extract<ModelEvent, { type: T }>, 'type'>
 
 /** A model's whole answer. */

@@ -1,40 +1,27 @@
-import { z } from 'zod'
 import { memoryFact } from '../../observation/contract.ts'
 import { isShown } from '../../observation/visible.ts'
 import { subjects } from '../../runelog/models.ts'
 import { inSlices } from '../../runelog/slices.ts'
-import { budget } from '../../runes/kinds.ts'
 import { refuseUnknownAgent } from '../../runtime/commands/submit.ts'
 import { asOptions, withoutUndefined } from '../../runtime/options.ts'
-import { count, id, pageOf } from '../../wire/common.ts'
-import { type MemoryFact, memoryFactShape } from '../../wire/contract.ts'
-import { agentShape } from '../../wire/run.ts'
+import type { MemoryFact } from '../../wire/contract.ts'
+import { agentEndpoints } from '../../wire/run.ts'
 import type { Backend } from '../backend.ts'
-import { defineOperation, reason } from '../operation.ts'
+import { defineOperation } from '../operation.ts'
 
 /** Lists the declared agents. */
 export const listAgents = defineOperation({
-  name: 'list_agents',
-  route: 'GET /api/agents',
+  ...agentEndpoints.listAgents,
   summary: 'The agents that can be given work.',
-  returns: z.object({ items: z.array(agentShape).readonly() }),
   run: async ({ agents }) => ({ items: agents() }),
 })
 
 /** Adds an agent to a session. */
 export const spawnAgent = defineOperation({
-  name: 'spawn_agent',
-  route: 'POST /api/sessions/{session_id}/agents',
+  ...agentEndpoints.spawnAgent,
   scope: 'operate',
   summary:
     'Let another agent join a session. With a parent, it works for that agent, draws on its budget and ends with it.',
-  body: z.strictObject({
-    agent: z.string().min(1).max(200),
-    parent_id: id.optional(),
-    /** Instead of the one that the agent is declared with. */
-    budget: budget.optional(),
-  }),
-  returns: z.object({ session_id: z.string(), agent_id: z.string() }),
   async run(backend, { params: { session_id }, body: { agent, ...how } }) {
     const commands = await backend.commands()
     const { agentId } = await commands.agents.spawn(session_id, agent, asOptions(how))
@@ -49,13 +36,10 @@ export const spawnAgent = defineOperation({
 
 /** Ends an agent at once. */
 export const killAgent = defineOperation({
-  name: 'kill_agent',
-  route: 'POST /api/agents/{agent_id}/kill',
+  ...agentEndpoints.killAgent,
   scope: 'operate',
   summary:
     'Stop an agent for good, and those that work for it. One in a turn is refused, unless by force: then the turn and its runs end at once.',
-  body: z.strictObject({ reason, force: z.boolean().optional() }),
-  returns: z.object({ agent_id: z.string(), state: z.literal('terminated') }),
   run: (backend, { params, body }) => kill(backend, params.agent_id, body),
   /** A kill by force may have been cut short after it cancelled a run. */
   async repeat(backend, { params: { agent_id }, body }) {
@@ -76,17 +60,8 @@ async function kill(
 
 /** Lists what the agents of a session remember. */
 export const listMemory = defineOperation({
-  name: 'list_memory',
-  route: 'GET /api/sessions/{session_id}/memory',
+  ...agentEndpoints.listMemory,
   summary: 'What the agents of a session remember of what they did, oldest first.',
-  query: z.strictObject({
-    /** Only what this agent remembers. */
-    agent_id: id.optional(),
-    limit: count(z.int().min(1).max(1_000)).prefault(200),
-    /** The `next_cursor` of the page before. */
-    cursor: count(z.int().nonnegative()).prefault(0),
-  }),
-  returns: pageOf(memoryFactShape),
   async run({ views, runelog }, { params: { session_id }, query: { agent_id, limit, cursor } }) {
     const { steps } = await views.of(session_id)
     await refuseUnknownAgent(runelog, session_id, agent_id)

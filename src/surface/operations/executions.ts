@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { type ContractHistory, consequenceView, snapshot, transitionRecords } from '../../observation/contract.ts'
 import { createGraph, createTimeline } from '../../observation/graph-state.ts'
@@ -6,19 +5,15 @@ import { abandonedBy } from '../../observation/unsettled.ts'
 import { inSlices } from '../../runelog/slices.ts'
 import { refuseUnknownAgent } from '../../runtime/commands/submit.ts'
 import { outputKey, outputs } from '../../runtime/models/summaries.ts'
-import { count, id } from '../../wire/common.ts'
-import { graphShape, oneSnapshotShape, timelineShape, transitionsShape } from '../../wire/contract.ts'
-import { consequenceShape } from '../../wire/dialogue.ts'
+import { contractEndpoints } from '../../wire/contract.ts'
 import type { Backend } from '../backend.ts'
 import { leftIn } from '../cards.ts'
 import { defineLook, defineOperation } from '../operation.ts'
 
 /** Reads all contracts of a session with their moves. */
 export const getTimeline = defineLook({
-  name: 'get_timeline',
-  route: 'GET /api/execution/{session_id}/timeline',
+  ...contractEndpoints.getTimeline,
   summary: 'All contracts of a session and all their moves, merged by time.',
-  returns: timelineShape,
   async look({ views, now }, { params: { session_id } }) {
     const { state, steps, histories } = await views.of(session_id)
     const seen = [...histories.values()]
@@ -38,10 +33,8 @@ export const getTimeline = defineLook({
 
 /** Reads where a contract stands. */
 export const getSnapshot = defineLook({
-  name: 'get_snapshot',
-  route: 'GET /api/execution/{execution_id}/snapshot',
+  ...contractEndpoints.getSnapshot,
   summary: 'Where one contract stands.',
-  returns: oneSnapshotShape,
   async look(backend, { params: { execution_id } }) {
     const { revision, history, session_id } = await historyOf(backend, execution_id)
     const at = backend.now()
@@ -53,10 +46,8 @@ export const getSnapshot = defineLook({
 
 /** Reads what a contract changed. */
 export const getConsequence = defineLook({
-  name: 'get_consequence',
-  route: 'GET /api/execution/{execution_id}/consequence',
+  ...contractEndpoints.getConsequence,
   summary: 'What one contract did to the world, as reasoning sees it.',
-  returns: consequenceShape,
   async look(backend, { params: { execution_id } }) {
     const { revision, history } = await historyOf(backend, execution_id)
     return { revision, answer: () => consequenceView(history) }
@@ -65,10 +56,8 @@ export const getConsequence = defineLook({
 
 /** Reads the moves of a contract. */
 export const getTransitions = defineLook({
-  name: 'get_transitions',
-  route: 'GET /api/execution/{execution_id}/transitions',
+  ...contractEndpoints.getTransitions,
   summary: 'Every move of one contract, oldest first.',
-  returns: transitionsShape,
   async look(backend, { params: { execution_id } }) {
     const { revision, history, session_id } = await historyOf(backend, execution_id)
     return { revision, answer: () => ({ execution_id, session_id, transitions: transitionRecords(history) }) }
@@ -93,16 +82,9 @@ async function historyOf({ views }: Backend, execution_id: string) {
 
 /** Reads where a session stands on its graph. */
 export const getGraphState = defineLook({
-  name: 'get_graph_state',
-  route: 'GET /api/sessions/{session_id}/graph',
+  ...contractEndpoints.getGraphState,
   summary:
     'Where reasoning stands: the checkpoint of a session, or of one agent in it, after its last event or an earlier one. What is pending, what is over or waits, the dialogue, the trace, and what a resume has to find waiting.',
-  query: z.strictObject({
-    /** Only what belongs to this agent; without it all contracts, and the dialogue of the root agent. */
-    agent_id: id.optional(),
-    at: count(z.int().nonnegative()).optional(),
-  }),
-  returns: graphShape,
   async look({ views, runelog }, { params: { session_id }, query: { agent_id, at } }) {
     const { state, steps } = await views.of(session_id)
     const event_id = at ?? state.event_id
@@ -125,10 +107,8 @@ export const getGraphState = defineLook({
 
 /** Reads a long output by its reference. */
 export const getOutput = defineOperation({
-  name: 'get_output',
-  route: 'GET /api/outputs/{ref}',
+  ...contractEndpoints.getOutput,
   summary: 'The whole of an output that was too long for the model, by the reference in its result.',
-  returns: z.object({ ref: z.string(), text: z.string() }),
   async run({ output, runelog }, { params: { ref } }) {
     const known = await runelog.rows(outputs, { prefix: outputKey(ref), limit: 1 })
     const text = known.length === 0 ? undefined : await output(ref)

@@ -8,14 +8,14 @@ import { taskOf } from '../../observation/fold-goal.ts'
 import type { Finding, GoalView } from '../../observation/goal-state.ts'
 import { mergedRows, subjectOf, subjects } from '../../runelog/models.ts'
 import type { RunelogReader } from '../../runelog/port.ts'
-import { jsonValue } from '../../runes/kinds.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { asOptions } from '../../runtime/options.ts'
-import { id, pageOf, pageQuery } from '../../wire/common.ts'
-import { type CritiqueReport, critiqueShape, goalShape, goalState } from '../../wire/goal.ts'
+import { id } from '../../wire/common.ts'
+import { endpoint } from '../../wire/endpoint.ts'
+import { type CritiqueReport, goalEndpoints, goalShape } from '../../wire/goal.ts'
 import type { Backend } from '../backend.ts'
 import { leftIn } from '../cards.ts'
-import { type Asked, defineOperation, pageAsked, paged, reason, repliedBy, requestKey } from '../operation.ts'
+import { type Asked, defineOperation, pageAsked, paged, requestKey } from '../operation.ts'
 
 /** The options of `goals.start`, in snake_case. */
 const goalBody = z.strictObject({
@@ -24,16 +24,11 @@ const goalBody = z.strictObject({
   ...goalConfig.partial().shape,
 })
 
-const decision = { task: z.string().max(200).optional(), reason, replied_by: repliedBy }
-
 /** Sets a goal. */
 export const startGoal = defineOperation({
-  name: 'start_goal',
-  route: 'POST /api/goals',
+  ...endpoint('start_goal', 'POST /api/goals', { body: goalBody, returns: goalShape }),
   scope: 'operate',
   summary: 'Set a goal, with a plan or with a planner. Answers once it is recorded; the loop goes on by itself.',
-  body: goalBody,
-  returns: goalShape,
   async run(backend, asked) {
     const { goals } = await backend.commands()
     const key = requestKey('start_goal', asked)
@@ -44,11 +39,8 @@ export const startGoal = defineOperation({
 
 /** Lists goals. */
 export const listGoals = defineOperation({
-  name: 'list_goals',
-  route: 'GET /api/goals',
+  ...goalEndpoints.listGoals,
   summary: 'Goals in one state, or in every state that is not over; the one that moved last first.',
-  query: z.strictObject({ ...pageQuery, state: goalState.optional() }),
-  returns: pageOf(goalShape),
   async run(backend, { query: { limit, cursor, state } }) {
     const open = stateNames(goalMachine).filter((name) => !isTerminal(goalMachine, name))
     const tags = (state === undefined ? open : [state]).map((name) => `goal:${name}`)
@@ -60,28 +52,23 @@ export const listGoals = defineOperation({
 
 /** Reads where a goal stands. */
 export const getGoal = defineOperation({
-  name: 'get_goal',
-  route: 'GET /api/goals/{goal_id}',
+  ...goalEndpoints.getGoal,
   summary: 'Where a goal stands: its tasks with states, owners and results, what it waits for, what it has used.',
-  returns: goalShape,
   run: (backend, { params: { goal_id } }) => lookAt(backend, goal_id),
 })
 
 /** Decisions return the goal as it is afterwards. */
 const deciding = {
   scope: 'approve',
-  returns: goalShape,
   repeat: (backend: Backend, { params }: { readonly params: { readonly goal_id: string } }) =>
     lookAt(backend, params.goal_id),
 } as const
 
 /** Approves the plan or a review of a goal. */
 export const approveGoal = defineOperation({
+  ...goalEndpoints.approveGoal,
   ...deciding,
-  name: 'approve_goal',
-  route: 'POST /api/goals/{goal_id}/approve',
   summary: 'Let the plan of a goal start, or pass one of its reviews.',
-  body: z.strictObject(decision),
   async run(backend, asked) {
     const { goals } = await backend.commands()
     await goals.approve(asked.params.goal_id, decided('approve_goal', asked))
@@ -91,11 +78,9 @@ export const approveGoal = defineOperation({
 
 /** Rejects the plan or a review of a goal. */
 export const rejectGoal = defineOperation({
+  ...goalEndpoints.rejectGoal,
   ...deciding,
-  name: 'reject_goal',
-  route: 'POST /api/goals/{goal_id}/reject',
   summary: 'Reject the plan of a goal, refuse a review, or say that what a blocked goal waits for will not come.',
-  body: z.strictObject({ ...decision, plan: jsonValue.optional() }),
   async run(backend, asked) {
     const { goals } = await backend.commands()
     await goals.reject(asked.params.goal_id, decided('reject_goal', asked))
@@ -109,12 +94,9 @@ function decided<B extends object>(operation: string, asked: Asked<unknown, unkn
 
 /** Cancels a goal. */
 export const cancelGoal = defineOperation({
-  name: 'cancel_goal',
-  route: 'POST /api/goals/{goal_id}/cancel',
+  ...goalEndpoints.cancelGoal,
   scope: 'operate',
   summary: 'Give a goal up, with everything that is under way for it.',
-  body: z.strictObject({ reason }),
-  returns: z.object({ accepted: z.boolean(), goal: goalShape }),
   async run(backend, { params: { goal_id }, body: { reason } }) {
     const { goals } = await backend.commands()
     const accepted = await goals.cancel(goal_id, reason)
@@ -140,12 +122,10 @@ async function goalIn({ runelog, views }: Backend, goal_id: string) {
 
 /** Critiques are internal, and no other operation shows them: hence the scope. */
 export const getGoalCritiques = defineOperation({
-  name: 'get_goal_critiques',
-  route: 'GET /api/goals/{goal_id}/critiques',
+  ...goalEndpoints.getGoalCritiques,
   scope: 'admin',
   summary:
     'What the critic found in each review of a goal, with severity, category and evidence; the first review first.',
-  returns: z.object({ goal_id: z.string(), critiques: z.array(critiqueShape).readonly() }),
   async run(backend, { params: { goal_id } }) {
     const { state, goal } = await goalIn(backend, goal_id)
     const critiques = await critiquesIn(backend.runelog, state.session_id, goal_id)

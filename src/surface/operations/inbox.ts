@@ -1,38 +1,20 @@
-import { z } from 'zod'
 import { printable } from '../../kernel/printable.ts'
 import { notPublic } from '../../observation/visible.ts'
 import { mergedRows } from '../../runelog/models.ts'
-import { jsonValue } from '../../runes/kinds.ts'
 import { openInteractions } from '../../runtime/models/open-work.ts'
 import { summaries } from '../../runtime/models/summaries.ts'
 import { asOptions, asRecord } from '../../runtime/options.ts'
-import { pageQuery } from '../../wire/common.ts'
-import {
-  expectedWaiting,
-  interactionShape,
-  openInteractionShape,
-  repliedShape,
-  settlementOutcome,
-  unsettledShape,
-} from '../../wire/interaction.ts'
+import { interactionEndpoints } from '../../wire/interaction.ts'
 import { interactionCard, leftBehind } from '../cards.ts'
-import { type Asked, allows, defineOperation, pageAsked, paged, reason, repliedBy } from '../operation.ts'
+import { type Asked, allows, defineOperation, pageAsked, paged } from '../operation.ts'
 
-const signed = { replied_by: repliedBy, expected_waiting: expectedWaiting }
-const reply = { scope: 'approve', returns: repliedShape, key_is_recorded: true } as const
+const reply = { scope: 'approve', key_is_recorded: true } as const
 
 /** Lists what waits for a person. */
 export const listInbox = defineOperation({
-  name: 'list_inbox',
-  route: 'GET /api/inbox',
+  ...interactionEndpoints.listInbox,
   summary:
     'Everything that waits for a person, oldest first. The first page also names calls whose process is gone and whose outcome is unknown: they become questions when a process that works takes their run.',
-  query: z.strictObject(pageQuery),
-  returns: z.object({
-    items: z.array(openInteractionShape),
-    next_cursor: z.string().nullable(),
-    unsettled: z.array(unsettledShape),
-  }),
   async run(backend, { query: { limit, cursor }, scope }) {
     const { runelog } = backend
     const titleOf = async (session_id: string) => (await runelog.row(summaries, session_id))?.value.title ?? null
@@ -55,21 +37,17 @@ export const listInbox = defineOperation({
 
 /** Reads one interaction. */
 export const getInteraction = defineOperation({
-  name: 'get_interaction',
-  route: 'GET /api/interactions/{interaction_id}',
+  ...interactionEndpoints.getInteraction,
   summary: 'All that a person has to see before answering, and what became of it.',
-  returns: interactionShape,
   run: (backend, { params, scope }) => interactionCard(backend, params.interaction_id, scope),
 })
 
 /** Approves an action. */
 export const approve = defineOperation({
+  ...interactionEndpoints.approve,
   ...reply,
-  name: 'approve',
-  route: 'POST /api/interactions/{interaction_id}/approve',
   summary:
     'Let the action be carried out: exactly what was shown. What cannot be undone needs the digest that the interaction shows. The digest covers tool, definition, arguments and policy, so equal calls have the same one, in other sessions too; the id says which of them is approved.',
-  body: z.strictObject({ digest: z.string().max(200).optional(), ...signed }),
   async run(backend, asked) {
     const { inbox } = await backend.commands()
     return asRecord(await inbox.approve(asked.params.interaction_id, asOptions(signedBy(asked))))
@@ -78,11 +56,9 @@ export const approve = defineOperation({
 
 /** Denies an action. */
 export const deny = defineOperation({
+  ...interactionEndpoints.deny,
   ...reply,
-  name: 'deny',
-  route: 'POST /api/interactions/{interaction_id}/deny',
   summary: 'Do not let the action be carried out, and say why; the agent is told.',
-  body: z.strictObject({ reason, ...signed }),
   async run(backend, asked) {
     const { inbox } = await backend.commands()
     return asRecord(await inbox.deny(asked.params.interaction_id, asOptions(signedBy(asked))))
@@ -91,15 +67,9 @@ export const deny = defineOperation({
 
 /** Answers a form or a question. */
 export const answer = defineOperation({
+  ...interactionEndpoints.answer,
   ...reply,
-  name: 'answer',
-  route: 'POST /api/interactions/{interaction_id}/answer',
   summary: 'Answer a form, a question, or anything else that its request describes.',
-  body: z.strictObject({
-    /** For a form: `{ action: approve | edit | reject, data }`; for a question: `{ answer }`. */
-    reply: jsonValue,
-    ...signed,
-  }),
   async run(backend, asked) {
     const { inbox } = await backend.commands()
     const { reply, ...given } = signedBy(asked)
@@ -109,17 +79,10 @@ export const answer = defineOperation({
 
 /** Settles an unknown outcome. */
 export const settle = defineOperation({
+  ...interactionEndpoints.settle,
   ...reply,
-  name: 'settle',
-  route: 'POST /api/interactions/{interaction_id}/settle',
   summary:
     'Say what became of an action whose outcome is unknown. `leave` settles nothing: the run that waits for the answer ends as failed with OUTCOME_UNKNOWN, and the question is asked again under another id.',
-  body: z.strictObject({
-    outcome: settlementOutcome,
-    result: jsonValue.optional(),
-    reason,
-    ...signed,
-  }),
   async run(backend, asked) {
     const { inbox } = await backend.commands()
     return asRecord(await inbox.settle(asked.params.interaction_id, asOptions(signedBy(asked))))

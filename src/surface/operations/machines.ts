@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import type { Machine, State } from '../../kernel/machine.ts'
 import { type Topology, topology } from '../../kernel/topology.ts'
@@ -7,26 +6,21 @@ import { contractMachine } from '../../machines/contract.ts'
 import { subjects } from '../../runelog/models.ts'
 import { othersTurn } from '../../runelog/slices.ts'
 import { summaries } from '../../runtime/models/summaries.ts'
-import { count, id } from '../../wire/common.ts'
-import { occupancyShape, topologyShape } from '../../wire/machine.ts'
+import { machineEndpoints } from '../../wire/machine.ts'
 import { defineOperation } from '../operation.ts'
 
 /** Lists the machines. */
 export const listMachines = defineOperation({
-  name: 'list_machines',
-  route: 'GET /api/machines',
+  ...machineEndpoints.listMachines,
   summary: 'Every machine there is, with its version and what it is for.',
-  returns: z.array(z.object({ name: z.string(), version: z.int(), meaning: z.string() })),
   immutable: true,
   run: async () => machines.map(({ name, version, meaning }) => ({ name, version, meaning })),
 })
 
 /** Reads one machine. */
 export const getMachine = defineOperation({
-  name: 'get_machine',
-  route: 'GET /api/machines/{name}',
+  ...machineEndpoints.getMachine,
   summary: 'The states, moves and forbidden moves of one machine.',
-  returns: topologyShape,
   immutable: true,
   async run(_backend, { params: { name } }): Promise<Topology> {
     const machine = machines.find((m) => m.name === name)
@@ -37,10 +31,8 @@ export const getMachine = defineOperation({
 
 /** Reads the topology of execution contracts. */
 export const getTopology = defineOperation({
-  name: 'get_topology',
-  route: 'GET /api/execution/topology',
+  ...machineEndpoints.getTopology,
   summary: 'The states, moves and forbidden moves of an execution contract.',
-  returns: topologyShape,
   immutable: true,
   run: async (): Promise<Topology> => topology(contractMachine),
 })
@@ -55,10 +47,8 @@ const lookedInto = 500
 
 /** Counts the subjects in each state. */
 export const getOccupancy = defineOperation({
-  name: 'get_occupancy',
-  route: 'GET /api/occupancy',
+  ...machineEndpoints.getOccupancy,
   summary: 'How many subjects are in each state that is not an end, for every machine.',
-  returns: occupancyShape,
   async run({ runelog, views }) {
     const working = await runelog.rows(summaries, { tag: 'running', limit: lookedInto })
     const live: { readonly machine: string; readonly state: string }[] = []
@@ -94,15 +84,8 @@ function livingStates(machine: Machine): readonly string[] {
 
 /** Finds subjects by the beginning of their id. */
 export const findSubjects = defineOperation({
-  name: 'find_subjects',
-  route: 'GET /api/subjects',
+  ...machineEndpoints.findSubjects,
   summary: 'Sessions, runs, executions, interactions and all else that has a lifecycle, by the beginning of their id.',
-  query: z.strictObject({ prefix: id, limit: count(z.int().min(1).max(100)).prefault(20) }),
-  returns: z.object({
-    items: z.array(
-      z.object({ subject_id: z.string(), machine: z.string(), state: z.string(), session_id: z.string(), at: z.int() }),
-    ),
-  }),
   async run({ runelog, views }, { query: { prefix, limit } }) {
     const rows = await runelog.rows(subjects, { prefix, limit, backward: true, byKey: true })
     const items = rows.map(async ({ key, sort, value: { machine, state, session_id } }) => {

@@ -1,35 +1,19 @@
-import { z } from 'zod'
 import type { PlanDocuments, PlanView } from '../../autonomy/plans/plans.ts'
 import type { RiskAssessment, RuleDecisions } from '../../coordinator/schemas/judgement.ts'
-import { type ExecutionGraph, executionGraph, type ReviewPack, reviewPack } from '../../coordinator/schemas/plan.ts'
+import type { ExecutionGraph, ReviewPack } from '../../coordinator/schemas/plan.ts'
 import type { AnswerPack, QuestionPack } from '../../coordinator/schemas/questions.ts'
-import { type RunTape, runTape } from '../../coordinator/schemas/record.ts'
+import type { RunTape } from '../../coordinator/schemas/record.ts'
 import { faults } from '../../faults/catalogue.ts'
 import { hashedId } from '../../kernel/digest.ts'
-import { jsonObject, jsonValue } from '../../runes/kinds.ts'
 import { asOptions, withoutUndefined } from '../../runtime/options.ts'
-import { id, pageOf, pageQuery } from '../../wire/common.ts'
-import {
-  type PlanCard,
-  type PlanQuestionsCard,
-  planFilesShape,
-  planProofShape,
-  planQuestionsShape,
-  planRowShape,
-  planRulesShape,
-  planShape,
-  planState,
-} from '../../wire/plan.ts'
+import { type PlanCard, type PlanQuestionsCard, planEndpoints } from '../../wire/plan.ts'
 import type { Backend, SurfacePlans } from '../backend.ts'
-import { cursorAt, defineOperation, readCursor, repliedBy, requestKey } from '../operation.ts'
+import { cursorAt, defineOperation, readCursor, requestKey } from '../operation.ts'
 
 /** Lists plans. */
 export const listPlans = defineOperation({
-  name: 'list_plans',
-  route: 'GET /api/plans',
+  ...planEndpoints.listPlans,
   summary: 'Plans, the one that moved last first.',
-  query: z.strictObject({ ...pageQuery, state: planState.optional() }),
-  returns: pageOf(planRowShape),
   async run(backend, { query: { limit, cursor, state } }) {
     const after = readCursor('list_plans', cursor)
     const rows = await (await backend.plans()).list(withoutUndefined({ limit: limit + 1, state, after }))
@@ -43,20 +27,15 @@ export const listPlans = defineOperation({
 
 /** Reads where a plan stands. */
 export const getPlan = defineOperation({
-  name: 'get_plan',
-  route: 'GET /api/plans/{coordination_id}',
+  ...planEndpoints.getPlan,
   summary: 'Where a plan stands: every move with its guards, what it waits for, why there is none.',
-  returns: planShape,
   run: onPlan(async (plans, coordination_id) => planCard(await plans.show(coordination_id))),
 })
 
 /** Reads the graph of a plan. */
 export const getPlanGraph = defineOperation({
-  name: 'get_plan_graph',
-  route: 'GET /api/plans/{coordination_id}/graph',
+  ...planEndpoints.getPlanGraph,
   summary: 'The graph of a plan: the last draft, with questions in it, or the final one.',
-  query: z.strictObject({ version: z.enum(['draft', 'final']).default('final') }),
-  returns: executionGraph,
   async run(backend, { params: { coordination_id }, query: { version } }): Promise<ExecutionGraph> {
     const documents = await (await backend.plans()).documents(coordination_id)
     const graph = version === 'final' ? documents.execution_graph : numbered(documents, 'execution_graph_draft').at(-1)
@@ -67,10 +46,8 @@ export const getPlanGraph = defineOperation({
 
 /** Reads the verdicts of the rules on a plan. */
 export const getPlanRules = defineOperation({
-  name: 'get_plan_rules',
-  route: 'GET /api/plans/{coordination_id}/rules',
+  ...planEndpoints.getPlanRules,
   summary: 'The verdict on every command, each rule that spoke and why, and the risk that follows.',
-  returns: planRulesShape,
   run: onPlan(async (plans, coordination_id) => {
     const documents = await plans.documents(coordination_id)
     return {
@@ -82,10 +59,8 @@ export const getPlanRules = defineOperation({
 
 /** Reads the questions of a plan. */
 export const getPlanQuestions = defineOperation({
-  name: 'get_plan_questions',
-  route: 'GET /api/plans/{coordination_id}/questions',
+  ...planEndpoints.getPlanQuestions,
   summary: 'What a plan asks now, and what it asked and was answered before.',
-  returns: planQuestionsShape,
   run: onPlan(async (plans, coordination_id): Promise<PlanQuestionsCard> => {
     const { waits_for } = await plans.show(coordination_id)
     const documents = await plans.documents(coordination_id)
@@ -100,28 +75,22 @@ export const getPlanQuestions = defineOperation({
 
 /** Reads the review pack of a plan. */
 export const getPlanReviewPack = defineOperation({
-  name: 'get_plan_review_pack',
-  route: 'GET /api/plans/{coordination_id}/review-pack',
+  ...planEndpoints.getPlanReviewPack,
   summary: 'A plan written up for those who review it: impact, risk, gates, and how to undo it.',
-  returns: reviewPack,
   run: onPlan((plans, id) => documentOf<ReviewPack>(plans, id, 'review_pack', 'review pack of')),
 })
 
 /** Reads the replay record of a plan. */
 export const getPlanTape = defineOperation({
-  name: 'get_plan_tape',
-  route: 'GET /api/plans/{coordination_id}/tape',
+  ...planEndpoints.getPlanTape,
   summary: 'The replay record: each state, the guards that let it be left, every evaluation, what came out.',
-  returns: runTape,
   run: onPlan((plans, id) => documentOf<RunTape>(plans, id, 'run_tape', 'tape of')),
 })
 
 /** Reads the frozen files of a plan. */
 export const getPlanOutputs = defineOperation({
-  name: 'get_plan_outputs',
-  route: 'GET /api/plans/{coordination_id}/outputs',
+  ...planEndpoints.getPlanOutputs,
   summary: 'The frozen files of a plan, each by its checksum; none before it has ended.',
-  returns: planFilesShape,
   run: onPlan(async (plans, coordination_id) => {
     const { files } = await plans.show(coordination_id)
     return { files: files.map(({ name, ref }) => ({ name, ref, sha256: ref.replace(/^blob_/, '') })) }
@@ -130,10 +99,8 @@ export const getPlanOutputs = defineOperation({
 
 /** Verifies the files of a plan. */
 export const verifyPlan = defineOperation({
-  name: 'verify_plan',
-  route: 'GET /api/plans/{coordination_id}/verify',
+  ...planEndpoints.verifyPlan,
   summary: 'Prove that no byte of what a plan left behind was changed.',
-  returns: planProofShape,
   run: onPlan(async (plans, coordination_id) => {
     const problems = await plans.verify(coordination_id)
     return { is_sound: problems.length === 0, problems }
@@ -165,31 +132,11 @@ function planCard({ input, files: _files, ...view }: PlanView): PlanCard {
   return { ...view, moves, intent: input.intent ?? null, policy: input.policy ?? null }
 }
 
-const choice = z.union([
-  z.string().max(200),
-  z.strictObject({ text: z.string().min(1).max(4000) }),
-  z.strictObject({ data: jsonValue }),
-])
-
 /** Policy and registry belong to the operator; a submission cannot bring its own. */
 export const submitPlan = defineOperation({
-  name: 'submit_plan',
-  route: 'POST /api/plans',
+  ...planEndpoints.submitPlan,
   scope: 'operate',
   summary: 'Have an intent judged: a frozen plan, the reason why there is none, or questions. Nothing runs.',
-  body: z.strictObject({
-    /** A refusal names every field that does not fit the schema. An empty checksum is filled in. */
-    intent: jsonObject,
-    /** What a scan of the project found. Without it there is no plan. */
-    facts: jsonValue.optional(),
-    /** Without it, nothing is remembered. */
-    memory: jsonValue.optional(),
-    session_id: id.optional(),
-    answer_timeout_ms: z.int().min(1_000).max(31_536_000_000).optional(),
-    /** The coordination that this one takes the place of. */
-    recovers: id.optional(),
-  }),
-  returns: planShape,
   async run(backend, asked) {
     const plans = await backend.plans()
     const { recovers, ...submission } = asked.body
@@ -205,17 +152,9 @@ export const submitPlan = defineOperation({
 
 /** Answers the questions of a plan. */
 export const answerPlan = defineOperation({
-  name: 'answer_plan',
-  route: 'POST /api/plans/{coordination_id}/answer',
+  ...planEndpoints.answerPlan,
   scope: 'approve',
   summary: 'Answer what a plan asks: with an answer pack, or by question the value that is chosen.',
-  body: z.strictObject({
-    answer_pack: jsonObject.optional(),
-    /** By key or id of a question: one of its values, an answer in words, or one as data. What is not named is left to its default. */
-    choices: z.record(z.string().max(200), choice).optional(),
-    replied_by: repliedBy,
-  }),
-  returns: planShape,
   async run(backend, asked) {
     const { coordination_id } = asked.params
     const { answer_pack, choices, replied_by = asked.by } = asked.body

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { readGuardsAgain } from '../../observation/readings.ts'
 import { movesIn, type SubjectAt, type SubjectMove, subjectCard } from '../../observation/subject-moves.ts'
@@ -6,13 +5,10 @@ import { isShown } from '../../observation/visible.ts'
 import { firstBad } from '../../runelog/damage.ts'
 import { inSlices, othersTurn, sliceRunes } from '../../runelog/slices.ts'
 import { signCheckpoint } from '../../runes/checkpoint.ts'
-import { kinds } from '../../runes/kinds.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { createVerifier } from '../../runes/verify.ts'
 import { withoutUndefined } from '../../runtime/options.ts'
-import { count, flag } from '../../wire/common.ts'
-import { subjectShape } from '../../wire/machine.ts'
-import { auditShape, runesShape, signedShape } from '../../wire/rune.ts'
+import { isSelected, namesIn, runeEndpoints } from '../../wire/rune.ts'
 import type { Backend } from '../backend.ts'
 import { defineOperation } from '../operation.ts'
 import { isHidden } from '../session-views.ts'
@@ -25,20 +21,8 @@ const pageBytes = 2_000_000
 
 /** Lists the public runes of a session. */
 export const listRunes = defineOperation({
-  name: 'list_runes',
-  route: 'GET /api/sessions/{session_id}/runes',
+  ...runeEndpoints.listRunes,
   summary: 'The public runes of a session, oldest first, or newest first with backward.',
-  query: z.strictObject({
-    /** Only runes with a greater event id. */
-    after: count(z.int().nonnegative()).optional(),
-    /** Only runes with a smaller event id. */
-    before: count(z.int().positive()).optional(),
-    limit: count(z.int().min(1).max(1_000)).prefault(200),
-    backward: flag.default(false),
-    /** Kinds, separated by commas; `tool.` selects every kind that begins so. */
-    kinds: z.string().max(2_000).superRefine(refuseUnknownKinds).optional(),
-  }),
-  returns: runesShape,
   async run({ runelog, views }, { params: { session_id }, query }) {
     const { hidden } = await views.of(session_id)
     const { after, before, limit, backward, kinds } = query
@@ -58,7 +42,7 @@ export const listRunes = defineOperation({
       for (const rune of runes) {
         seen += 1
         last = rune.event_id
-        if (isShown(rune) && !isHidden(rune, hidden) && (wanted?.some((name) => fits(rune.kind, name)) ?? true)) {
+        if (isShown(rune) && !isHidden(rune, hidden) && isWanted(rune, wanted)) {
           items.push(rune)
           bytes += sizeOf(rune)
         }
@@ -80,44 +64,14 @@ function sizeOf({ payload }: Rune): number {
   return bytes
 }
 
-const fits = (kind: string, name: string) => kind === name || (name.endsWith('.') && kind.startsWith(name))
-
-const namesIn = (given: string) => given.split(',').filter((name) => name !== '')
-
-/** A misspelled kind matches nothing, and the list would look as if nothing had been recorded. */
-function refuseUnknownKinds(given: string, context: z.RefinementCtx): void {
-  const names = namesIn(given)
-  const known = Object.keys(kinds)
-  const unknown = names.find((name) => !known.some((kind) => fits(kind, name)))
-  if (names.length > 0 && unknown === undefined) return
-  const shown = unknown === undefined ? 'It names no kind.' : `Unknown kind ${JSON.stringify(unknown)}.`
-  context.addIssue(`${shown} Known kinds, which "tool." and the like select by their beginning: ${known.join(', ')}.`)
+function isWanted({ kind }: Rune, wanted: readonly string[] | undefined): boolean {
+  return wanted === undefined || wanted.some((name) => isSelected(kind, name))
 }
 
 /** Reads every machine of a session after one event. */
 export const stateAt = defineOperation({
-  name: 'state_at',
-  route: 'GET /api/sessions/{session_id}/state',
+  ...runeEndpoints.stateAt,
   summary: 'Where every machine of a session was after one event, and what could have become of it.',
-  query: z.strictObject({ at: count(z.int().nonnegative()).optional() }),
-  returns: z.object({
-    session_id: z.string(),
-    /** The event after which this is so. */
-    event_id: z.int(),
-    /** When that was; null before the first event. */
-    at: z.int().nullable(),
-    subjects: z.array(subjectShape),
-    /** What this event moved. */
-    moves: z.array(
-      z.object({
-        machine: z.string(),
-        subject_id: z.string(),
-        from: z.string().nullable(),
-        to: z.string(),
-        trigger: z.string().nullable(),
-      }),
-    ),
-  }),
   async run({ views, runelog }, { params: { session_id }, query }) {
     const { state, steps } = await views.of(session_id)
     const event_id = query.at ?? state.event_id
@@ -149,20 +103,16 @@ async function pastAt(steps: readonly Rune[], event_id: number) {
 
 /** Verifies the chain of a session. */
 export const auditSession = defineOperation({
-  name: 'audit_session',
-  route: 'GET /api/sessions/{session_id}/audit',
+  ...runeEndpoints.auditSession,
   summary: 'Verify the chain of a session from its first event. Nothing is signed and nothing changes.',
-  returns: auditShape,
   run: (backend, { params: { session_id } }) => audit(backend, session_id),
 })
 
 /** Verifies a session and signs its end. */
 export const signSession = defineOperation({
-  name: 'sign_session',
-  route: 'POST /api/sessions/{session_id}/checkpoint',
+  ...runeEndpoints.signSession,
   scope: 'admin',
   summary: 'Verify the chain of a session, and sign where it ends with the key of the store.',
-  returns: signedShape,
   run: (backend, { params: { session_id } }) => signLog(backend, session_id),
 })
 

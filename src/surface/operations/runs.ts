@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { isTerminal, stateNames } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
@@ -9,28 +8,22 @@ import { obstacleTo } from '../../observation/obstacle.ts'
 import { sayLeft } from '../../observation/unsettled.ts'
 import { mergedRows, type RecordedRequest, subjects } from '../../runelog/models.ts'
 import { inSlices } from '../../runelog/slices.ts'
-import { jsonValue } from '../../runes/kinds.ts'
 import { waitingRuns } from '../../runtime/models/open-work.ts'
 import { summaries } from '../../runtime/models/summaries.ts'
 import { asOptions, asRecord } from '../../runtime/options.ts'
-import { count, id, pageOf, pageQuery } from '../../wire/common.ts'
-import { type ExecutionStep, stepShape } from '../../wire/contract.ts'
-import { type FcmpEvent, fcmpEvent } from '../../wire/fcmp.ts'
-import { expectedWaiting, interactionShape, repliedShape } from '../../wire/interaction.ts'
-import { listedRunShape, resultShape, runShape, stoppedShape, submissionBody, submittedShape } from '../../wire/run.ts'
+import type { ExecutionStep } from '../../wire/contract.ts'
+import type { FcmpEvent } from '../../wire/fcmp.ts'
+import { runEndpoints } from '../../wire/run.ts'
 import { runStatus } from '../../wire/session.ts'
 import type { Backend } from '../backend.ts'
 import { interactionCard, leftIn } from '../cards.ts'
-import { defineOperation, pageAsked, paged, reason, repliedBy, requestKey } from '../operation.ts'
+import { defineOperation, pageAsked, paged, requestKey } from '../operation.ts'
 import { findRun, openQuestions } from '../session-views.ts'
 
 /** Lists runs. */
 export const listRuns = defineOperation({
-  name: 'list_runs',
-  route: 'GET /api/runs',
+  ...runEndpoints.listRuns,
   summary: 'Runs of all sessions, the one that moved last first.',
-  query: z.strictObject({ ...pageQuery, status: runStatus.optional() }),
-  returns: pageOf(listedRunShape),
   async run(backend, { query: { limit, cursor, status } }) {
     const { runelog } = backend
     const page = { backward: true, ...pageAsked('list_runs', { limit, cursor }) }
@@ -52,10 +45,8 @@ export const listRuns = defineOperation({
 
 /** Reads where a run stands. */
 export const getRun = defineOperation({
-  name: 'get_run',
-  route: 'GET /api/runs/{run_id}',
+  ...runEndpoints.getRun,
   summary: 'Where one run stands and what it waits for.',
-  returns: runShape,
   async run(backend, { params: { run_id } }) {
     const found = await findRun(backend, run_id)
     const { run, session_id, view } = found
@@ -86,10 +77,8 @@ export const getRun = defineOperation({
 
 /** Reads the outcome of a run. */
 export const runResult = defineOperation({
-  name: 'run_result',
-  route: 'GET /api/runs/{run_id}/result',
+  ...runEndpoints.runResult,
   summary: 'The outcome of a run. Refused while it is not over.',
-  returns: resultShape,
   async run(backend, { params: { run_id } }) {
     const { run, session_id, view } = await findRun(backend, run_id)
     const { status, result, error_code, message } = run
@@ -103,16 +92,8 @@ export const runResult = defineOperation({
 
 /** Lists what a run waits for. */
 export const runInteraction = defineOperation({
-  name: 'run_interaction',
-  route: 'GET /api/runs/{run_id}/interaction',
+  ...runEndpoints.runInteraction,
   summary: 'What a run waits for a person to say, oldest first.',
-  returns: z.object({
-    run_id: z.string(),
-    session_id: z.string(),
-    status: runStatus,
-    pending_interaction_id: z.string().nullable(),
-    interactions: z.array(interactionShape),
-  }),
   async run(backend, { params: { run_id }, scope }) {
     const found = await findRun(backend, run_id)
     const open = openQuestions(found)
@@ -128,10 +109,8 @@ export const runInteraction = defineOperation({
 
 /** Lists what was done to the contracts of a run. */
 export const runTrace = defineOperation({
-  name: 'run_trace',
-  route: 'GET /api/runs/{run_id}/trace',
+  ...runEndpoints.runTrace,
   summary: 'What was done to the contracts of a run, oldest first.',
-  returns: z.object({ run_id: z.string(), session_id: z.string(), steps: z.array(stepShape) }),
   async run(backend, { params: { run_id } }) {
     const { view, session_id } = await findRun(backend, run_id)
     const irreversible = new Map<string, boolean>()
@@ -146,17 +125,8 @@ export const runTrace = defineOperation({
 
 /** Reads the FCMP events of a run. */
 export const runHistory = defineOperation({
-  name: 'run_history',
-  route: 'GET /api/runs/{run_id}/events/history',
+  ...runEndpoints.runHistory,
   summary: 'The conversation of a run so far (FCMP), by the number of its events.',
-  query: z.strictObject({
-    /** Only events with a greater number. */
-    after: count(z.int().nonnegative()).prefault(0),
-    /** The `next_cursor` of the page before, instead of `after`. */
-    cursor: count(z.int().nonnegative()).optional(),
-    limit: count(z.int().min(1).max(1_000)).prefault(1_000),
-  }),
-  returns: pageOf(fcmpEvent),
   async run(backend, { params: { run_id }, query: { after, cursor = after, limit } }) {
     const { view } = await findRun(backend, run_id)
     const fcmp = createFcmp(run_id)
@@ -169,16 +139,11 @@ export const runHistory = defineOperation({
   },
 })
 
-const why = z.strictObject({ reason })
-
 /** Submits a run. */
 export const submitRun = defineOperation({
-  name: 'submit_run',
-  route: 'POST /api/runs',
+  ...runEndpoints.submitRun,
   scope: 'operate',
   summary: 'Give an agent a job, in a session that exists or in a new one. Answers once it is recorded.',
-  body: submissionBody,
-  returns: submittedShape,
   key_is_recorded: true,
   async run(backend, asked) {
     const commands = await backend.commands()
@@ -191,17 +156,9 @@ export const submitRun = defineOperation({
 
 /** Replies to a run. */
 export const replyRun = defineOperation({
-  name: 'reply_run',
-  route: 'POST /api/runs/{run_id}/interaction/reply',
+  ...runEndpoints.replyRun,
   scope: 'approve',
   summary: 'Answer what a run waits for. Where it asks several things at once, name which.',
-  body: z.strictObject({
-    interaction_id: id.optional(),
-    reply: jsonValue,
-    replied_by: repliedBy,
-    expected_waiting: expectedWaiting,
-  }),
-  returns: repliedShape,
   key_is_recorded: true,
   async run(backend, { params: { run_id }, body, idempotency_key, by }) {
     const interaction_id = body.interaction_id ?? (await onlyQuestion(backend, run_id, idempotency_key))
@@ -236,7 +193,6 @@ async function refuseForeign(backend: Backend, run_id: string, interaction_id: s
 /** A repeated request to stop gets the same answer: where the run stood when the request was recorded. */
 const stopping = {
   scope: 'operate',
-  returns: stoppedShape,
   async repeat({ runelog }: Backend, { params: { run_id } }: AboutRun, { session_id, event_id }: RecordedRequest) {
     const runes = await runelog.read(session_id, { after: event_id - 1, limit: 1_000 })
     const move = runes.find((rune) => rune.machine === 'run' && rune.subject_id === run_id)
@@ -248,33 +204,27 @@ type AboutRun = { readonly params: { readonly run_id: string } }
 
 /** Gives a run new input. */
 export const steerRun = defineOperation({
+  ...runEndpoints.steerRun,
   ...stopping,
-  name: 'steer_run',
-  route: 'POST /api/runs/{run_id}/steer',
   summary: 'Give a run new input: its turn ends at a safe boundary, and the next one begins with it.',
-  body: z.strictObject({ input: jsonValue }),
   run: async (backend, { params, body }) =>
     asRecord(await (await backend.commands()).runs.steer(params.run_id, body.input)),
 })
 
 /** Stops a run after the effects under way. */
 export const interruptRun = defineOperation({
+  ...runEndpoints.interruptRun,
   ...stopping,
-  name: 'interrupt_run',
-  route: 'POST /api/runs/{run_id}/interrupt',
   summary: 'Stop a run once the effects under way are finished.',
-  body: why,
   run: async (backend, { params, body }) =>
     asRecord(await (await backend.commands()).runs.interrupt(params.run_id, body.reason)),
 })
 
 /** Cancels a run at once. */
 export const cancelRun = defineOperation({
+  ...runEndpoints.cancelRun,
   ...stopping,
-  name: 'cancel_run',
-  route: 'POST /api/runs/{run_id}/cancel',
   summary: 'Stop a run now and abort what is under way.',
-  body: why,
   run: async (backend, { params, body }) =>
     asRecord(await (await backend.commands()).runs.cancel(params.run_id, body.reason)),
 })

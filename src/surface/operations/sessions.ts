@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { stateNames } from '../../kernel/machine.ts'
 import { runMachine } from '../../machines/run.ts'
@@ -9,43 +8,21 @@ import { mergedRows, sessions } from '../../runelog/models.ts'
 import type { Row, Runelog } from '../../runelog/port.ts'
 import { othersTurn } from '../../runelog/slices.ts'
 import { wordsOf } from '../../runelog/words.ts'
-import { budget, jsonValue } from '../../runes/kinds.ts'
 import { listings, listingTag, type Summary, sessionOfListing, summaries } from '../../runtime/models/summaries.ts'
 import { asOptions, asRecord } from '../../runtime/options.ts'
-import { count, id, type Page, pageOf, pageQuery } from '../../wire/common.ts'
-import {
-  runStatus,
-  type SessionCard,
-  type SummaryCard,
-  sessionShape,
-  sessionState,
-  summaryShape,
-} from '../../wire/session.ts'
+import type { Page } from '../../wire/common.ts'
+import { type SessionCard, type SummaryCard, sessionEndpoints } from '../../wire/session.ts'
 import type { Backend } from '../backend.ts'
 import { leftBehind, leftIn, summaryCard } from '../cards.ts'
 import type { Sessions } from '../library.ts'
-import {
-  cursorAt,
-  defineLook,
-  defineOperation,
-  type Place,
-  paged,
-  readCursor,
-  reason,
-  requestKey,
-} from '../operation.ts'
+import { cursorAt, defineLook, defineOperation, type Place, paged, readCursor, requestKey } from '../operation.ts'
 import type { SessionView } from '../session-views.ts'
-
-const title = z.string().trim().min(1).max(200)
 
 /** Creates a session. */
 export const createSession = defineOperation({
-  name: 'create_session',
-  route: 'POST /api/sessions',
+  ...sessionEndpoints.createSession,
   scope: 'operate',
   summary: 'Begin a session with its root agent ready. Nothing runs before the first message.',
-  body: z.strictObject({ agent: z.string().min(1).max(200), title: title.optional(), budget: budget.optional() }),
-  returns: z.object({ session_id: z.string(), is_repeated: z.boolean() }),
   key_is_recorded: true,
   async run(backend, asked) {
     const { agent, title, budget } = asked.body
@@ -71,19 +48,9 @@ interface Filter {
 
 /** Lists sessions. */
 export const listSessions = defineOperation({
-  name: 'list_sessions',
-  route: 'GET /api/sessions',
+  ...sessionEndpoints.listSessions,
   summary:
     'Sessions, the one with the latest updated_at first, to the second; by state or agent, the one that last moved or had a run that moved; with words in q, the one that began last, and a page may have few items, or none, and yet a next one.',
-  query: z.strictObject({
-    ...pageQuery,
-    state: sessionState.optional(),
-    status: runStatus.optional(),
-    agent: z.string().max(200).optional(),
-    /** Words of a message, a title or an id; the last one may be the beginning of a word. */
-    q: z.string().max(200).optional(),
-  }),
-  returns: pageOf(summaryShape),
   async run(backend, { query: { limit, cursor, q, ...filter } }): Promise<Page<SummaryCard>> {
     const { runelog, now } = backend
     const after = readCursor('list_sessions', cursor)
@@ -97,7 +64,10 @@ export const listSessions = defineOperation({
   },
 })
 
-type Asked = { readonly limit: number; readonly after: Place | undefined }
+interface Asked {
+  readonly limit: number
+  readonly after: Place | undefined
+}
 
 interface Found {
   readonly found: readonly Row<Summary>[]
@@ -167,10 +137,8 @@ async function searched(runelog: Pick<Runelog, 'row' | 'search'>, words: readonl
 
 /** Reads where a session stands. */
 export const getSession = defineLook({
-  name: 'get_session',
-  route: 'GET /api/sessions/{session_id}',
+  ...sessionEndpoints.getSession,
   summary: 'What a session is doing, what it waits for, and every machine in it that is not over.',
-  returns: sessionShape,
   async look(backend, { params: { session_id } }) {
     const view = await backend.views.of(session_id)
     const row = (await backend.runelog.row(summaries, session_id))?.value
@@ -216,25 +184,11 @@ function sessionCard(row: Summary, { state, lines }: SessionView, now: number, l
   }
 }
 
-const why = z.strictObject({ reason })
-/** Operations that move a session return its new state. */
-const moving = { scope: 'operate', returns: z.object({ session_id: z.string(), state: sessionState }) } as const
-
 /** Submits the next message of a session. */
 export const sendMessage = defineOperation({
-  name: 'send_message',
-  route: 'POST /api/sessions/{session_id}/messages',
+  ...sessionEndpoints.sendMessage,
   scope: 'operate',
   summary: 'Give a session its next message, as a run of one of its agents; without a name, of its root agent.',
-  body: z.strictObject({
-    input: jsonValue,
-    agent: z.string().min(1).max(200).optional(),
-    agent_id: id.optional(),
-    mode: z.enum(['interactive', 'auto']).optional(),
-    interactive_require_user_reply: z.boolean().optional(),
-    budget: budget.optional(),
-  }),
-  returns: z.object({ session_id: z.string(), run_id: z.string(), is_repeated: z.boolean() }),
   key_is_recorded: true,
   async run(backend, asked) {
     const { session_id } = asked.params
@@ -254,11 +208,9 @@ async function rootAgent({ views }: Backend, session_id: string): Promise<string
 
 /** Pauses a session. */
 export const pauseSession = defineOperation({
-  ...moving,
-  name: 'pause_session',
-  route: 'POST /api/sessions/{session_id}/pause',
+  ...sessionEndpoints.pauseSession,
+  scope: 'operate',
   summary: 'Let no new turn begin. What is under way comes to its end; replies are still taken.',
-  body: why,
   run: (backend, { params: { session_id }, body }) =>
     move(backend, session_id, (sessions) => sessions.pause(session_id, body.reason)),
   repeat: async (_backend, { params: { session_id } }) => ({ session_id, state: 'paused' }),
@@ -266,23 +218,10 @@ export const pauseSession = defineOperation({
 
 /** Resumes a session. */
 export const resumeSession = defineOperation({
-  ...moving,
-  name: 'resume_session',
-  route: 'POST /api/sessions/{session_id}/resume',
+  ...sessionEndpoints.resumeSession,
+  scope: 'operate',
   summary:
     'Bring back a session that was paused; or suspended by its budget, with a new one; or by its errors, with reset.',
-  body: z
-    .strictObject({
-      /** New limits, counted from the beginning of the session. */
-      budget: budget.optional(),
-      /** Someone has looked at what went wrong. */
-      reset: z.boolean().optional(),
-      reason,
-    })
-    .refine(({ budget, reset }) => budget === undefined || reset !== true, {
-      error:
-        'Give budget or reset, not both: a budget for a session that its budget suspended, reset for one that its errors suspended.',
-    }),
   run: (backend, { params: { session_id }, body: { budget, reset, reason } }) =>
     move(backend, session_id, (sessions) => {
       if (budget !== undefined) return sessions.replenish(session_id, asOptions(budget), reason)
@@ -293,11 +232,9 @@ export const resumeSession = defineOperation({
 
 /** Closes a session and seals its log. */
 export const closeSession = defineOperation({
-  ...moving,
-  name: 'close_session',
-  route: 'POST /api/sessions/{session_id}/close',
+  ...sessionEndpoints.closeSession,
+  scope: 'operate',
   summary: 'Cancel what is open, terminate the agents and seal the log.',
-  body: why,
   run: (backend, { params: { session_id }, body }) =>
     move(backend, session_id, (sessions) => sessions.close(session_id, body.reason)),
   async repeat(backend, { params: { session_id }, body }) {
@@ -309,9 +246,8 @@ export const closeSession = defineOperation({
 
 /** Archives the log of a closed session. */
 export const archiveSession = defineOperation({
-  ...moving,
-  name: 'archive_session',
-  route: 'POST /api/sessions/{session_id}/archive',
+  ...sessionEndpoints.archiveSession,
+  scope: 'operate',
   summary: 'Move the log of a closed session to cold storage, where it stays readable.',
   run: (backend, { params: { session_id } }) => move(backend, session_id, (sessions) => sessions.archive(session_id)),
   repeat: async (_backend, { params: { session_id } }) => ({ session_id, state: 'archived' }),
@@ -330,11 +266,9 @@ async function standing({ runelog }: Backend, session_id: string) {
 
 /** Allows a completed irreversible action once more. */
 export const allowAgain = defineOperation({
-  name: 'allow_again',
-  route: 'POST /api/execution/{execution_id}/allow-again',
+  ...sessionEndpoints.allowAgain,
   scope: 'approve',
   summary: 'Allow a completed irreversible action once more. The next call for it gets a new idempotency key.',
-  returns: z.object({ execution_id: z.string(), allowed_by: z.string() }),
   async run(backend, { params: { execution_id }, by: allowed_by }) {
     await (await backend.commands()).executions.allowAgain(execution_id, allowed_by)
     return { execution_id, allowed_by }
@@ -344,13 +278,9 @@ export const allowAgain = defineOperation({
 
 /** Erases the content of a rune. */
 export const redactRune = defineOperation({
-  name: 'redact_rune',
-  route: 'POST /api/sessions/{session_id}/runes/{event_id}/redact',
+  ...sessionEndpoints.redactRune,
   scope: 'admin',
   summary: 'Erase the content of one rune for good, and record that. The chain still verifies.',
-  params: z.object({ session_id: id, event_id: count(z.int().positive()) }),
-  body: z.strictObject({ reason: z.string().trim().min(1).max(10_000) }),
-  returns: z.object({ session_id: z.string(), event_id: z.int() }),
   erases: true,
   async run(backend, { params: { session_id, event_id }, body, by }) {
     await (await backend.commands()).sessions.redact(session_id, event_id, body.reason, by)

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Json } from '../../../src/kernel/json.ts'
-import { askPerson, fieldTypes, readEcsRequest } from '../../../src/runtime/ecs/request.ts'
+import { askPerson, readEcsRequest } from '../../../src/runtime/ecs/request.ts'
+import { fieldTypes } from '../../../src/wire/form.ts'
 
 const form = (...fields: readonly Json[]) => ({ title: 'Which one?', fields })
 const problemOf = (args: Json) => {

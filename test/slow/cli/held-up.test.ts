@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { loadConfig } from '../../../src/app/load-config.ts'
 import { createStatewright } from '../../../src/app/statewright.ts'
+import { sessionMachine } from '../../../src/machines/session.ts'
 import { createProject, idIn, type Project } from '../../support/cli-project.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
@@ -24,7 +25,7 @@ test('F-29 run --session: behind a run that waits, nothing is submitted, and it 
   for (const _ of [1, 2]) {
     const { exit, out, err } = await project.cli(['run', 'hello', '--session', session_id])
     expect({ exit, out }).toEqual({ exit: 4, out: '' })
-    expect(err).toContain(`Session ${session_id} waits for an answer: obedient works on ${run_id} first, which asks.`)
+    expect(err).toContain(`Its agent works on ${run_id} first, which waits for an answer. Nothing was submitted.`)
     expect(err).toContain(`Next: statewright inbox ${interaction_id}`)
   }
   expect(await runsIn(project, session_id)).toHaveLength(1)
@@ -45,9 +46,8 @@ test('F-29 run --session: a paused session exits 4 and names resume; nothing is 
   await project.cli(['pause', session_id])
   const { exit, err } = await project.cli(['run', 'hello', '--session', session_id])
   expect(exit).toBe(4)
-  expect(err).toContain(
-    `Session ${session_id} is paused. Nothing was submitted.\nNext: statewright resume ${session_id}`,
-  )
+  expect(err).toContain(`Its session ${session_id} is paused: ${sessionMachine.states.paused.meaning}`)
+  expect(err).toContain(`Nothing was submitted.\nNext: statewright resume ${session_id}`)
   expect(await runsIn(project, session_id)).toHaveLength(1)
 })
 

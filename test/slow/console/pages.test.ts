@@ -214,6 +214,25 @@ test('console pages: the declaration enables the buttons; disabled ones say why'
   await page.getByText('it takes no more messages').waitFor()
 })
 
+test('console session: what its budget suspended goes on with a larger budget, what errors suspended with a reset', async () => {
+  const asked = { agent: 'support', input: 'Refund order 7', session_budget: { tool_calls: 1 } }
+  const { session_id } = (await world.server().ask('/api/runs', asked)).json
+  const page = await world.open(`/s/${session_id}`)
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  await button('Raise the budget').click()
+  await page.getByText('Limits count from the beginning of the session.').waitFor()
+  await page.getByRole('spinbutton', { name: 'tool calls' }).fill('5')
+  await button('Raise the budget').click()
+  await page.getByText('The session is no longer suspended').waitFor()
+  await button('Resume').and(page.locator(':disabled')).waitFor()
+
+  const broken = await world.submit('patient', 'Go')
+  await page.goto(`${world.server().url}/s/${broken.session_id}`)
+  writeFileSync(`${world.folder}/repaired`, '')
+  await button('Reset').click()
+  await page.getByText('I am well again.').first().waitFor()
+})
+
 test('console pages: the first page weighs at most 300 kB, compressed', async () => {
   const folder = await buildConsole()
   const index = readFileSync(`${folder}/index.html`, 'utf8')
