@@ -52,7 +52,7 @@ export const showCommand = command({
         throw refuse(`--graph and --events are of a session or a run; ${id} is an execution.`)
       if (conversation && run_id !== undefined) return printConversation(look, run_id)
       if (what === 'execution') return printExecution(look, id)
-      if (graph) return printGraph(look, { session_id, run_id, at })
+      if (graph) return printGraph(look, session_id, run_id, at)
       if (events) return printEvents(look, session_id, run_id)
       return run_id === undefined ? printSession(look, session_id) : printRun(look, run_id)
     })
@@ -102,13 +102,7 @@ async function printRun({ client, print, paint, next }: Look, run_id: string) {
   else next(...run.pending_interaction_ids.map((id) => `inbox ${id}`), `trace ${run_id}`)
 }
 
-interface GraphAt {
-  readonly session_id: string
-  readonly run_id: string | undefined
-  readonly at: number | undefined
-}
-
-async function printGraph({ client, print, paint }: Look, { session_id, run_id, at }: GraphAt) {
+async function printGraph({ client, print, paint }: Look, session_id: string, run_id?: string, at?: number) {
   const agent_id = run_id === undefined ? undefined : (await client.call(getRun, { params: { run_id } })).agent_id
   const query = withoutUndefined({ agent_id, at })
   const graph = await client.call(getGraphState, { params: { session_id }, query })

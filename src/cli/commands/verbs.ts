@@ -44,11 +44,7 @@ const cancel = command({
     }),
 })
 
-type Verb = (
-  client: Client,
-  session_id: string,
-  why: { readonly reason?: string },
-) => Promise<{ readonly session_id: string; readonly state: string }>
+type Verb = (client: Client, session_id: string, why: { reason?: string }) => Promise<{ readonly state: string }>
 
 function onSession({ on, values, print, next }: Call<typeof verbOptions>, apply: Verb): Promise<void> {
   return on('act', ['session'], async (client, { session_id }) => {

@@ -74,11 +74,7 @@ type Keys = readonly string[] | undefined
 
 type Besides = { readonly damages: readonly Damage[]; readonly strays: readonly Stray[] }
 
-function report(
-  call: VerifyCall,
-  verdicts: readonly Verdict[],
-  besides: Besides = { damages: [], strays: [] },
-): number {
+function report(call: VerifyCall, verdicts: readonly Verdict[], besides: Besides = { damages: [], strays: [] }) {
   const { out, err } = call.io
   const { damages, strays } = besides
   const is_sound = verdicts.every(({ first_bad }) => first_bad === null) && damages.length === 0
@@ -151,13 +147,9 @@ async function verifyThere(client: Client, given: string | undefined): Promise<r
   return verdicts
 }
 
-async function verifyBundle({ io: { host } }: VerifyCall, path: string, trusted: Keys): Promise<Verdict> {
-  const verifier = createBundleVerifier({
-    sha256: host.sha256,
-    check: host.checkSignature,
-    trusted,
-    readAgain: readGuardsAgain,
-  })
+async function verifyBundle({ io }: VerifyCall, path: string, trusted: Keys): Promise<Verdict> {
+  const { sha256, checkSignature: check } = io.host
+  const verifier = createBundleVerifier({ sha256, check, trusted, readAgain: readGuardsAgain })
   for await (const line of linesIn(path)) verifier.take(line)
   const { session_id, events, checkpoint, bad, redactions, format } = verifier.end()
   return {
