@@ -20,7 +20,9 @@ export interface Command {
   run(args: Arguments, io: Io): Promise<number>
 }
 
-interface Declared<O extends Options> extends Pick<Command, 'name' | 'usage' | 'summary'> {
+interface Declared<O extends Options> extends Pick<Command, 'usage' | 'summary'> {
+  /** Its name, where that is not how its usage begins. */
+  readonly name?: string
   /** How many words it takes besides its options, or the least and the most; none by default. */
   readonly takes?: number | Bounds
   readonly options: O
@@ -68,7 +70,9 @@ export interface Call<O extends Options = Options> {
 export function command<const O extends Options>(declared: Declared<O>): Command {
   const { takes = 0 } = declared
   const [least, most] = typeof takes === 'number' ? [takes, takes] : takes
+  const [, name = ''] = /^statewright ([a-z-]+(?: [a-z-]+)*)/.exec(declared.usage) ?? []
   return {
+    name,
     ...declared,
     async run(args, io) {
       const call = createCall(declared.usage, args, io)

@@ -17,42 +17,39 @@ export interface Arguments {
   readonly values: Values<Options>
 }
 
+function option<T extends Option['type']>(type: T, summary: string, short?: string): Option & { readonly type: T } {
+  return { type, summary, ...(short !== undefined && { short }) }
+}
+
+/** An option that takes a text. */
+export const text = (summary: string, short?: string) => option('string', summary, short)
+
+/** An option that is given or not. */
+export const flag = (summary: string, short?: string) => option('boolean', summary, short)
+
 /** `--json`, for commands whose result programs read. */
-export const jsonOption = {
-  json: { type: 'boolean', summary: 'for programs: JSON, one object per line where there are several' },
-} as const satisfies Options
+export const jsonOption = { json: flag('for programs: JSON, one object per line where there are several') }
 
 /** `-m`, for commands whose reason is recorded. */
-export const reasonOption = {
-  message: { type: 'string', short: 'm', summary: 'why; it is recorded' },
-} as const satisfies Options
+export const reasonOption = { message: text('why; it is recorded', 'm') }
 
 /** How a command reaches the operations: through a server, or on the store itself. */
 export const whereOptions = {
-  server: {
-    type: 'string',
-    summary: 'the URL of a server; its token is in $STATEWRIGHT_TOKEN, or in the token file',
-  },
-  store: {
-    type: 'string',
-    summary: 'sqlite:FILE or postgres://…; else $STATEWRIGHT_STORE, else what the config says',
-  },
-  config: { type: 'string', summary: `agents, tools and store; else ${defaultConfigFile}` },
-} as const satisfies Options
+  server: text('the URL of a server; its token is in $STATEWRIGHT_TOKEN, or in the token file'),
+  store: text('sqlite:FILE or postgres://…; else $STATEWRIGHT_STORE, else what the config says'),
+  config: text(`agents, tools and store; else ${defaultConfigFile}`),
+}
 
 /** The last options of a command that calls operations. */
-export const clientOptions = { ...whereOptions, ...jsonOption } as const satisfies Options
+export const clientOptions = { ...whereOptions, ...jsonOption }
 
 /** The store of a command that opens it directly. */
 export const storeOption = {
-  store: {
-    type: 'string',
-    summary: `sqlite:FILE or postgres://…; else $STATEWRIGHT_STORE, else what ${defaultConfigFile} says`,
-  },
-} as const satisfies Options
+  store: text(`sqlite:FILE or postgres://…; else $STATEWRIGHT_STORE, else what ${defaultConfigFile} says`),
+}
 
 /** The store or the server of a command that can use either. */
-export const hereOrThereOptions = { ...storeOption, server: whereOptions.server } as const satisfies Options
+export const hereOrThereOptions = { ...storeOption, server: whereOptions.server }
 
 /** How a budget is typed. */
 export const budgetWords = `LIMIT=NUMBER, several separated by commas: ${Object.keys(budget.shape).join(', ')}`

@@ -30,13 +30,10 @@ export async function busy<T>(io: Io, what: string | (() => string), work: () =>
   }
 }
 
+type Asked = { interaction_id: string; interaction_kind: string; coordination_id?: string | null }
+
 /** The command that answers a question of this kind. */
-export function verbFor(asked: {
-  readonly interaction_id: string
-  readonly interaction_kind: string
-  readonly coordination_id?: string | null
-}): string {
-  const { interaction_id, interaction_kind, coordination_id } = asked
+export function verbFor({ interaction_id, interaction_kind, coordination_id }: Asked): string {
   // The answers of a question pack are named, so the plan shows its questions first.
   if (interaction_kind === 'question_pack')
     return coordination_id == null ? `inbox ${interaction_id}` : `plan show ${coordination_id}`

@@ -15,21 +15,13 @@ export function whereOf({ server, store, config }: Placed['values']): Where {
 }
 
 /** Opens a client, and closes it however the work ends. */
-export async function withClient<T>(
-  { values, io }: Placed,
-  use: Use,
-  work: (client: Client) => Promise<T>,
-): Promise<T> {
+export async function withClient<T>({ values, io }: Placed, use: Use, work: (client: Client) => Promise<T>) {
   const client = await io.host.openClient(whereOf(values), use)
   return work(client).finally(client.close)
 }
 
 /** Opens the store, and closes it however the work ends. */
-export async function withStore<T>(
-  { values, io }: Placed,
-  use: 'look' | 'change',
-  work: (store: ExistingStore) => Promise<T>,
-): Promise<T> {
+export async function withStore<T>({ values, io }: Placed, use: Ways<T>['use'], work: Ways<T>['here']) {
   const store = await io.host.openStore(values.store, use)
   return work(store).finally(store.runelog.close)
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { call, say, scriptedModel, together } from '../entry/testing.ts'
-import { type Agent, agent, tool } from '../index.ts'
+import { type Agent, agent, type Json, type ToolContext, tool } from '../index.ts'
 import type { Message } from '../wire/dialogue.ts'
 import type { Payment } from './bank.ts'
 
@@ -11,26 +11,6 @@ const order = z.object({ order: z.int() })
 
 /** The agent of the demo: it looks at an order and at who placed it, refunds it, and says what it did. */
 export function supportAgent(pay: Pay): Agent {
-  const lookAtOrder = tool({
-    name: 'orders.look',
-    description: 'What was ordered and paid.',
-    input: order,
-    readOnly: true,
-    async run({ order: number }, { signal }) {
-      await delay(150, undefined, { signal })
-      return { order: number, item: 'desk lamp', cents: 4_200, paid: true, returned: true }
-    },
-  })
-  const lookAtCustomer = tool({
-    name: 'customers.look',
-    description: 'Who placed an order.',
-    input: order,
-    readOnly: true,
-    async run({ order: number }, { signal }) {
-      await delay(150, undefined, { signal })
-      return { order: number, customer: 'C-1007', since: 2019, refunds_this_year: 0 }
-    },
-  })
   const refund = tool({
     name: 'payments.refund',
     description: 'Pays the price of an order back. It cannot be undone.',
@@ -43,9 +23,26 @@ export function supportAgent(pay: Pay): Agent {
   })
   return agent({
     role: 'support',
-    tools: [lookAtOrder, lookAtCustomer, refund],
+    tools: [
+      look('orders.look', 'What was ordered and paid.', {
+        item: 'desk lamp',
+        cents: 4_200,
+        paid: true,
+        returned: true,
+      }),
+      look('customers.look', 'Who placed an order.', { customer: 'C-1007', since: 2019, refunds_this_year: 0 }),
+      refund,
+    ],
     model: scriptedModel((request) => answer(request.messages), { pieces: 8, beforeDelta: () => delay(30) }),
   })
+}
+
+function look(name: string, description: string, found: Readonly<Record<string, Json>>) {
+  const run = async ({ order: number }: z.output<typeof order>, { signal }: ToolContext) => {
+    await delay(150, undefined, { signal })
+    return { order: number, ...found }
+  }
+  return tool({ name, description, input: order, readOnly: true, run })
 }
 
 /** What the script says next follows from the dialogue alone, so that it is the same in any process, after any crash. */

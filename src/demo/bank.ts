@@ -3,8 +3,9 @@
  * twice. It ends with its standard input.
  */
 import { fsyncSync, openSync, writeSync } from 'node:fs'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** One line of the book. */
@@ -26,7 +27,7 @@ const book = openSync(path, 'a', 0o600)
 const say = (message: BankSays) => writeSync(1, `${JSON.stringify(message)}\n`)
 
 const server = createServer(async (request, response) => {
-  const payment = JSON.parse(await bodyOf(request)) as Payment
+  const payment = JSON.parse(await text(request)) as Payment
   writeSync(book, `${JSON.stringify(payment)}\n`)
   fsyncSync(book)
   say({ type: 'received', payment })
@@ -39,9 +40,3 @@ server.listen(0, '127.0.0.1', () => {
   say({ type: 'open', url: `http://127.0.0.1:${port}/payments` })
 })
 process.stdin.resume().on('end', () => process.exit(0))
-
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = []
-  for await (const part of request) parts.push(part as Buffer)
-  return Buffer.concat(parts).toString('utf8')
-}

@@ -231,14 +231,9 @@ function euros({ cents, order }: Payment): string {
   return `${(cents / 100).toFixed(2)} EUR for order ${order}`
 }
 
-interface Stage {
-  line(text: string): void
-  /** Text as it comes. The next line begins on a line of its own. */
-  stream(text: string): void
-  chapter(title: string): void
-}
+type Stage = ReturnType<typeof createStage>
 
-function createStage({ out, write }: Io, paint: Paint): Stage {
+function createStage({ out, write }: Io, paint: Paint) {
   let chapters = 0
   let isStreaming = false
   const breakOff = () => {
@@ -246,35 +241,27 @@ function createStage({ out, write }: Io, paint: Paint): Stage {
     isStreaming = false
   }
   return {
-    line(text) {
+    line(text: string) {
       breakOff()
       out(text)
     },
-    stream(text) {
+    /** Text as it comes. The next line begins on a line of its own. */
+    stream(text: string) {
       if (!isStreaming) write('support: ')
       isStreaming = true
       write(text)
     },
-    chapter(title) {
+    chapter(title: string) {
       breakOff()
       out(`\n${paint.strong(`${++chapters}. ${title}`)}`)
     },
   }
 }
 
-interface Child<S> {
-  readonly pid: number
-  /** What it says, until it ends. */
-  readonly messages: AsyncGenerator<S>
-  tell(message: object): void
-  /** Ends its input, and resolves when it has gone. */
-  end(): Promise<void>
-  /** SIGKILL: it gets no chance to do anything about it. Resolves with what it died of. */
-  kill(): Promise<string | null>
-}
+type Child<S> = ReturnType<typeof startChild<S>>
 
 /** Starts one of the demo's programs, from the sources or from what was built of them, whichever this is. */
-function startChild<S>(name: string, argument: string): Child<S> {
+function startChild<S>(name: string, argument: string) {
   const program = join(import.meta.dirname, `${name}${extname(import.meta.filename)}`)
   const child = spawn(process.execPath, [program, argument], { stdio: ['pipe', 'pipe', 'inherit'] })
   const over = once(child, 'exit')
@@ -285,12 +272,15 @@ function startChild<S>(name: string, argument: string): Child<S> {
   }
   return {
     pid: child.pid ?? 0,
+    /** What it says, until it ends. */
     messages: messages(),
-    tell: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),
+    tell: (message: object) => void child.stdin.write(`${JSON.stringify(message)}\n`),
+    /** Ends its input, and resolves when it has gone. */
     async end() {
       child.stdin.end()
       await over
     },
+    /** SIGKILL: it gets no chance to do anything about it. Resolves with what it died of. */
     async kill() {
       child.kill('SIGKILL')
       const [, signal] = (await over) as [number | null, string | null]

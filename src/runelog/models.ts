@@ -121,7 +121,7 @@ export const epochs: ReadModel<{ readonly epoch: number }> = {
 }
 
 /** The holder of a key. It stays after the contract has completed: the action must not happen twice. */
-export type Claim = { readonly execution_id: string; readonly session_id: string; readonly state: ContractStatus }
+type Claim = { readonly execution_id: string; readonly session_id: string; readonly state: ContractStatus }
 
 /** The key of a contract that is not over. Moves name the contract, not the key. */
 type Claimed = { readonly claim: string }

@@ -20,17 +20,14 @@ interface Kept {
  * Keeps the answers to requests with a key, for a day and up to a limit. If none is kept, the record gives the answer. On
  * a shared store none is kept: another process may erase content that the answer repeats.
  */
-export function createKeptAnswers(
-  { keptAnswers, keptAnswersMs }: Limits,
-  { now, isExclusive }: Pick<Backend, 'now' | 'isExclusive'>,
-) {
+export function createKeptAnswers(limits: Limits, { now, isExclusive }: Pick<Backend, 'now' | 'isExclusive'>) {
   const kept = new Map<string, Kept>()
   let erasures = 0
 
   function makeRoom() {
     for (const [key, { at, answer }] of kept) {
-      const isOld = now() - at >= keptAnswersMs
-      if (!isOld && kept.size < keptAnswers) return
+      const isOld = now() - at >= limits.keptAnswersMs
+      if (!isOld && kept.size < limits.keptAnswers) return
       if (answer !== undefined) kept.delete(key)
       else if (!isOld) return
     }
@@ -38,12 +35,7 @@ export function createKeptAnswers(
 
   return {
     /** Returns the answer that the same request got. Otherwise carries it out and keeps the answer. */
-    async once(
-      place: string,
-      idempotency_key: string,
-      fingerprint: string,
-      carryOut: () => Promise<Answer>,
-    ): Promise<Answer & { readonly isReplayed: boolean }> {
+    async once(place: string, idempotency_key: string, fingerprint: string, carryOut: () => Promise<Answer>) {
       const key = JSON.stringify([place, idempotency_key])
       const known = kept.get(key)
       if (known !== undefined) {

@@ -129,12 +129,8 @@ function parametersOf(shape: z.ZodType, where: 'path' | 'query', place: Place) {
     properties?: Record<string, Schema>
     required?: readonly string[]
   }
-  return Object.entries(properties).map(([name, schema]) => ({
-    name,
-    in: where,
-    required: where === 'path' || required.includes(name),
-    schema,
-  }))
+  const isRequired = (name: string) => where === 'path' || required.includes(name)
+  return Object.entries(properties).map(([name, schema]) => ({ name, in: where, required: isRequired(name), schema }))
 }
 
 type Schemas = Record<string, Schema>
@@ -142,12 +138,8 @@ type Schemas = Record<string, Schema>
 type Place = { readonly name: string; readonly schemas: Schemas }
 
 function schemaOf(shape: z.ZodType, io: 'input' | 'output', { name, schemas }: Place): Schema {
-  const {
-    $schema: _,
-    '~standard': __,
-    $defs = {},
-    ...schema
-  } = z.toJSONSchema(shape, { io, unrepresentable: 'any' }) as Record<string, unknown>
+  const made = z.toJSONSchema(shape, { io, unrepresentable: 'any' }) as Schema
+  const { $schema: _, '~standard': __, $defs = {}, ...schema } = made
   // A shape that contains itself has parts with a name. References to them start at the root of the document.
   const moved = (part: unknown): Schema =>
     JSON.parse(JSON.stringify(part).replaceAll('"#/$defs/', `"#/components/schemas/${name}.`))

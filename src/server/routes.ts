@@ -103,7 +103,7 @@ export function streamRoutes(streams: Streams): readonly StreamRoute[] {
       open: async ({ params: { session_id = '' }, query: { after, runes }, last_event_id }) =>
         streams.session({
           session_id,
-          cursor: readCursor('stream_session', { last_event_id, after }),
+          cursor: readCursor('stream_session', last_event_id, after),
           view: readRunes(runes) ? 'events_and_runes' : 'events',
         }),
     },
@@ -115,7 +115,7 @@ export function streamRoutes(streams: Streams): readonly StreamRoute[] {
       query: { after: 'Only what comes after the event with this number. `Last-Event-ID` outranks it.' },
       events: byType(fcmpEvent.options),
       open: async ({ params: { run_id = '' }, query: { after }, last_event_id }) =>
-        streams.run({ run_id, cursor: readCursor('stream_run', { last_event_id, after }) }),
+        streams.run({ run_id, cursor: readCursor('stream_run', last_event_id, after) }),
     },
     {
       name: 'stream_summaries',
@@ -145,16 +145,11 @@ function byType(events: readonly z.ZodObject<{ type: z.ZodLiteral<string> }>[]):
 }
 
 /** The event after which a stream begins. `Last-Event-ID` outranks `after`, which a reader that reconnects repeats. */
-function readCursor(
-  operation: string,
-  { last_event_id, after }: { readonly last_event_id: string | undefined; readonly after: string | undefined },
-): number {
+function readCursor(operation: string, last_event_id: string | undefined, after: string | undefined): number {
   const given = last_event_id !== undefined && last_event_id !== '' ? last_event_id : after
   if (given === undefined) return 0
   if (/^\d{1,15}$/.test(given)) return Number(given)
   const place = given === after ? { in: 'query', pointer: '/after' } : { in: 'headers', pointer: '/last-event-id' }
-  throw faults.bad_request({
-    operation,
-    problems: [{ ...place, problem: 'Expected the id of an event, a whole number.' }],
-  })
+  const problem = 'Expected the id of an event, a whole number.'
+  throw faults.bad_request({ operation, problems: [{ ...place, problem }] })
 }

@@ -1,10 +1,8 @@
 import { Readable } from 'node:stream'
 import fastify, {
   type FastifyBaseLogger,
-  type FastifyError,
   type FastifyInstance,
   type FastifyReply,
-  type FastifyRequest,
   type FastifyServerOptions,
   LogController,
 } from 'fastify'
@@ -77,8 +75,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     routerOptions: { maxParamLength: 500, ignoreTrailingSlash: false },
     genReqId: () => newId(),
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
-    frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
-      sendProblem(error, request, reply, limits),
+    frameworkErrors: (error, request, reply) => sendProblem(error, request, reply, limits),
     exposeHeadRoutes: true,
     return503OnClosing: false,
     ...(logger === undefined ? { logger: false } : { loggerInstance: logger }),

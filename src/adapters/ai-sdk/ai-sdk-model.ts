@@ -1,6 +1,7 @@
 import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { Model, ModelEvent, ModelRequest, ProviderModel } from '../../runtime/model.ts'
+import { withoutUndefined } from '../../runtime/options.ts'
 import { refuseUnknown } from '../../runtime/shape-problems.ts'
 import { classifyError, errorEvent } from './classify-error.ts'
 import { toPrompt } from './prompt.ts'
@@ -34,11 +35,7 @@ export function aiSdkModel(given: ProviderModel, settings: ModelSettings = {}): 
   const known = ['maxOutputTokens', 'temperature', 'providerOptions', 'warn']
   refuseUnknown({ what: 'model', name: 'aiSdkModel' }, settings, known)
   const { maxOutputTokens, temperature, providerOptions } = settings
-  const callSettings = {
-    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-    ...(temperature !== undefined && { temperature }),
-    ...(providerOptions !== undefined && { providerOptions }),
-  }
+  const callSettings = withoutUndefined({ maxOutputTokens, temperature, providerOptions })
   // biome-ignore lint/plugin: the providers declare each version of the interface apart; what is called here is in both.
   const model = given as unknown as StreamingModel
   const id = `${model.provider}:${model.modelId}`

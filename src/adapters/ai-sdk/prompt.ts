@@ -6,11 +6,8 @@ import type { CallPart, PromptMessage, ResultPart, WireNames } from './provider-
 import { asGiven } from './read-part.ts'
 
 /** A request in the words of the AI SDK. */
-export function toPrompt(
-  { instructions, memories, messages }: ModelRequest,
-  names: WireNames,
-  model: string,
-): PromptMessage[] {
+export function toPrompt(request: ModelRequest, names: WireNames, model: string): PromptMessage[] {
+  const { instructions, memories, messages } = request
   const outcomes = new Map<string, ConsequenceView>()
   for (const message of messages) if (message.role === 'tool') outcomes.set(message.call_id, message.consequence)
   // Before the message that is answered, and not at the end: a model answers the last message.

@@ -33,8 +33,7 @@ interface TextPart<T extends 'text' | 'reasoning' = 'text'> {
   readonly providerOptions?: ProviderOptions
 }
 
-/** A part of an answer. */
-export type AnswerPart = TextPart<'text' | 'reasoning'> | CallPart
+type AnswerPart = TextPart<'text' | 'reasoning'> | CallPart
 
 /** A tool call in a message. */
 export interface CallPart {

@@ -1,7 +1,7 @@
 import { canonicalJson, type Json } from '../../kernel/json.ts'
 import type { ModelEvent } from '../../runtime/model.ts'
 import { classifyError, errorEvent, withoutKeys } from './classify-error.ts'
-import type { AnswerPart, CallPart, ProviderOptions, WireNames } from './provider-shapes.ts'
+import type { CallPart, ProviderOptions, WireNames } from './provider-shapes.ts'
 
 type Part = Readonly<Record<string, unknown>>
 
@@ -168,11 +168,7 @@ function optionsOf({ providerMetadata }: Part): ProviderOptions {
 }
 
 /** An answer as this model gave it, with the recorded calls. Undefined if another model gave it or a part is missing. */
-export function asGiven(
-  state: Json | undefined,
-  model: string,
-  calls: readonly CallPart[],
-): readonly AnswerPart[] | undefined {
+export function asGiven(state: Json | undefined, model: string, calls: readonly CallPart[]) {
   const given = Object(state) as { readonly model?: string; readonly parts?: readonly KeptPart[] }
   if (given.model !== model || !Array.isArray(given.parts)) return undefined
   const left = [...calls]

@@ -7,20 +7,19 @@ import type { ExistingStore } from '../../surface/wiring.ts'
 import { command } from '../command.ts'
 import { exits } from '../exits.ts'
 import type { Io } from '../host.ts'
-import { clientOptions, hereOrThereOptions, jsonOption } from '../options.ts'
+import { clientOptions, hereOrThereOptions, jsonOption, text } from '../options.ts'
 import { busy, next } from '../print.ts'
 import { hereOrThere, sessionIds, sessionNamed } from '../reach.ts'
 
 /** The command `checkpoint`. */
 export const checkpointCommand = command({
-  name: 'checkpoint',
   usage: 'statewright checkpoint [session] [-o FILE] [--json]',
   summary: 'Sign where each log ends. Keep the lines out of reach of everyone who can write to the store.',
   takes: [0, 1],
   options: {
     ...hereOrThereOptions,
     ...jsonOption,
-    output: { type: 'string', short: 'o', summary: 'add the lines to this file instead of printing them' },
+    output: text('add the lines to this file instead of printing them', 'o'),
   },
   async run(call) {
     const { io, print, words } = call
@@ -117,11 +116,10 @@ async function withFile<T>(path: string, flags: 'a' | 'r', work: (file: FileHand
 
 /** The command `export`. */
 export const exportCommand = command({
-  name: 'export',
   usage: 'statewright export SESSION -o FILE',
   summary: 'Write a session to a file that proves itself: every record, and a signed checkpoint.',
   takes: 1,
-  options: { output: { type: 'string', short: 'o', summary: 'the file to write' }, ...clientOptions },
+  options: { output: text('the file to write', 'o'), ...clientOptions },
   async run({ on, values: { output: path, json }, io, print, refuse }) {
     if (path === undefined) throw refuse('Say where to, with -o FILE.')
     await on('look', ['session'], async (client, { session_id }) => {

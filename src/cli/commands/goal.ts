@@ -16,37 +16,30 @@ import {
 import { type Call, command, withVerbs } from '../command.ts'
 import { exits } from '../exits.ts'
 import { followGoal } from '../follow-goal.ts'
-import { clientOptions, reasonOption } from '../options.ts'
+import { clientOptions, flag, reasonOption, text } from '../options.ts'
 import { critiqueLines, goalLines, goalRows, openLines, settling } from '../render/goal.ts'
 
 const decisionOptions = {
-  task: {
-    type: 'string',
-    summary: 'a review of the goal, by the name of its task; else the plan, and for reject the only open review',
-  },
+  task: text('a review of the goal, by the name of its task; else the plan, and for reject the only open review'),
   ...reasonOption,
-} as const
+}
 
 const start = command({
-  name: 'goal',
   usage: 'statewright goal "WHAT TO REACH" [--plan FILE] [--auto] [--planner NAME] [--critic NAME]',
   summary: 'Set a goal and watch it: planned, judged, approved, executed, reviewed, until it is met.',
   takes: 1,
   options: {
-    plan: {
-      type: 'string',
-      summary: 'a plan in JSON or YAML: a draft with tasks, or a whole intent; else the planner drafts',
-    },
-    mode: { type: 'string', summary: 'interactive, or auto: people are asked only for reviews that the plan demands' },
-    questions: { type: 'string', summary: 'how many questions the plan may ask; else 10' },
-    auto: { type: 'boolean', summary: 'start as soon as the plan is judged; reviews are still asked for' },
-    planner: { type: 'string', summary: 'the agent that drafts plans; else the one called planner' },
-    critic: { type: 'string', summary: 'the agent that examines the results; else the one called critic' },
-    tokens: { type: 'string', summary: 'how many tokens the goal may use, with everyone who works for it' },
-    calls: { type: 'string', summary: 'how many tool calls' },
-    minutes: { type: 'string', summary: 'how long it may take' },
-    iterations: { type: 'string', summary: 'how often it may be executed and reviewed; else 10' },
-    parallel: { type: 'string', summary: 'how many tasks at once; else 4' },
+    plan: text('a plan in JSON or YAML: a draft with tasks, or a whole intent; else the planner drafts'),
+    mode: text('interactive, or auto: people are asked only for reviews that the plan demands'),
+    questions: text('how many questions the plan may ask; else 10'),
+    auto: flag('start as soon as the plan is judged; reviews are still asked for'),
+    planner: text('the agent that drafts plans; else the one called planner'),
+    critic: text('the agent that examines the results; else the one called critic'),
+    tokens: text('how many tokens the goal may use, with everyone who works for it'),
+    calls: text('how many tool calls'),
+    minutes: text('how long it may take'),
+    iterations: text('how often it may be executed and reviewed; else 10'),
+    parallel: text('how many tasks at once; else 4'),
     ...clientOptions,
   },
   async run(call) {
@@ -83,7 +76,6 @@ const start = command({
 type GoalBody = NonNullable<Parameters<typeof startGoal.run>[1]['body']>
 
 const show = command({
-  name: 'goal show',
   usage: 'statewright goal show GOAL',
   summary: 'The tasks of a goal with their states and owners, and what it waits for.',
   takes: 1,
@@ -99,7 +91,6 @@ const show = command({
 })
 
 const critique = command({
-  name: 'goal critique',
   usage: 'statewright goal critique GOAL',
   summary: 'What the critic found in each review of a goal. Over HTTP this takes a token with the scope admin.',
   takes: 1,
@@ -113,12 +104,11 @@ const critique = command({
 })
 
 const watch = command({
-  name: 'goal watch',
   usage: 'statewright goal watch GOAL [--work]',
   summary: 'The graph of a goal as it changes, until it is over.',
   takes: 1,
   options: {
-    work: { type: 'boolean', summary: 'work on it here as well, where no server or worker does' },
+    work: flag('work on it here as well, where no server or worker does'),
     ...clientOptions,
   },
   run: (call) => {
@@ -131,11 +121,10 @@ const watch = command({
 })
 
 const list = command({
-  name: 'goal list',
   usage: 'statewright goal list [--state STATE]',
   summary: 'Goals that are not over, or those in one state.',
   options: {
-    state: { type: 'string', summary: `one of ${stateNames(goalMachine).join(', ')}` },
+    state: text(`one of ${stateNames(goalMachine).join(', ')}`),
     ...clientOptions,
   },
   run: ({ withClient, values, io, paint, print }) =>
@@ -149,7 +138,6 @@ const list = command({
 })
 
 const approve = command({
-  name: 'goal approve',
   usage: 'statewright goal approve GOAL [--task REVIEW] [-m REASON]',
   summary: 'Let the plan of a goal start, or pass one of its reviews.',
   takes: 1,
@@ -159,13 +147,12 @@ const approve = command({
 })
 
 const reject = command({
-  name: 'goal reject',
   usage: 'statewright goal reject GOAL [--task REVIEW] [-m REASON] [--plan FILE]',
   summary: 'Reject the plan of a goal, refuse a review, or say that what a blocked goal waits for will not come.',
   takes: 1,
   options: {
     ...decisionOptions,
-    plan: { type: 'string', summary: 'another plan to judge instead, in JSON or YAML' },
+    plan: text('another plan to judge instead, in JSON or YAML'),
     ...clientOptions,
   },
   async run(call) {
@@ -177,7 +164,6 @@ const reject = command({
 })
 
 const cancel = command({
-  name: 'goal cancel',
   usage: 'statewright goal cancel GOAL [-m REASON]',
   summary: 'Give a goal up, with everything that is under way for it.',
   takes: 1,

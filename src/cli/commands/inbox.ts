@@ -8,14 +8,13 @@ import type { InteractionCard } from '../../wire/interaction.ts'
 import { fieldsOf, valueFor } from '../ask-person.ts'
 import { type Call, type Command, command } from '../command.ts'
 import { exits } from '../exits.ts'
-import { clientOptions, type Options } from '../options.ts'
+import { clientOptions, flag, text } from '../options.ts'
 import { verbFor } from '../print.ts'
 import { resolveId } from '../reach.ts'
 import { card, proofOf } from '../render/card.ts'
 import { ago, columns, remaining, safeLine } from '../render/text.ts'
 
 const inbox = command({
-  name: 'inbox',
   usage: 'statewright inbox [ID]',
   summary: 'Everything that waits for a person, oldest first; with an id, all there is to know about one question.',
   takes: [0, 1],
@@ -70,10 +69,10 @@ async function printCard(client: Client, { words, io, values, paint, print, next
 }
 
 const replyOptions = {
-  as: { type: 'string', summary: 'the name that is recorded with it' },
-  key: { type: 'string', summary: 'an idempotency key: the same answer with the same key may be sent again' },
+  as: text('the name that is recorded with it'),
+  key: text('an idempotency key: the same answer with the same key may be sent again'),
   ...clientOptions,
-} as const satisfies Options
+}
 
 type ReplyCall = Call<typeof replyOptions>
 
@@ -118,13 +117,12 @@ async function suggestWatch({ values: { server, config, json }, io, next }: Repl
 }
 
 const approveOptions = {
-  yes: { type: 'boolean', short: 'y', summary: 'do not ask; for what cannot be undone, only with --digest' },
-  digest: { type: 'string', summary: 'the whole digest of what you have seen; anything else is refused' },
+  yes: flag('do not ask; for what cannot be undone, only with --digest', 'y'),
+  digest: text('the whole digest of what you have seen; anything else is refused'),
   ...replyOptions,
-} as const satisfies Options
+}
 
 const approveCommand = command({
-  name: 'approve',
   usage: 'statewright approve ID [--yes [--digest DIGEST]]',
   summary: 'Let an action be carried out: exactly the one that is shown. What cannot be undone needs its digest typed.',
   takes: 1,
@@ -166,11 +164,10 @@ async function confirmed(
 }
 
 const denyCommand = command({
-  name: 'deny',
   usage: 'statewright deny ID [-m REASON]',
   summary: 'Do not let an action be carried out. The agent is told why.',
   takes: 1,
-  options: { message: { type: 'string', short: 'm', summary: 'why; the agent reads it' }, ...replyOptions },
+  options: { message: text('why; the agent reads it', 'm'), ...replyOptions },
   run: (call) =>
     reply(call, 'denied', async ({ client, asked, request, signature }) => {
       refuseOther(call, asked, 'approval')
@@ -179,14 +176,13 @@ const denyCommand = command({
 })
 
 const answerOptions = {
-  reject: { type: 'boolean', summary: 'say no to a form or a confirmation' },
-  message: { type: 'string', short: 'm', summary: 'why; the agent reads it' },
-  reply: { type: 'string', summary: 'the whole reply as JSON' },
+  reject: flag('say no to a form or a confirmation'),
+  message: text('why; the agent reads it', 'm'),
+  reply: text('the whole reply as JSON'),
   ...replyOptions,
-} as const satisfies Options
+}
 
 const answerCommand = command({
-  name: 'answer',
   usage: 'statewright answer ID [TEXT | NAME=VALUE …] [--reject [-m REASON]] [--reply JSON]',
   summary: 'Answer a question with a text, or a form with its fields. What is not named gets its default.',
   takes: [1, 100],
@@ -224,16 +220,15 @@ const outcomes = { happened: 'happened', 'did-not-happen': 'did_not', leave: 'le
 const whatLeavingDoes = 'the run ends as failed, and the question is asked again under another id'
 
 const settleCommand = command({
-  name: 'settle',
   usage: 'statewright settle ID --happened [--result JSON] | --did-not-happen | --leave [-m REASON]',
   summary: 'Say what became of an action whose outcome is unknown. Look before you say it.',
   takes: 1,
   options: {
-    happened: { type: 'boolean', summary: 'it happened; it is not done again' },
-    'did-not-happen': { type: 'boolean', summary: 'it did not happen; it may be tried again' },
-    leave: { type: 'boolean', summary: `you do not know; ${whatLeavingDoes}` },
-    result: { type: 'string', summary: 'what came of it, as JSON' },
-    message: { type: 'string', short: 'm', summary: 'how you know' },
+    happened: flag('it happened; it is not done again'),
+    'did-not-happen': flag('it did not happen; it may be tried again'),
+    leave: flag(`you do not know; ${whatLeavingDoes}`),
+    result: text('what came of it, as JSON'),
+    message: text('how you know', 'm'),
     ...replyOptions,
   },
   async run(call) {

@@ -2,6 +2,7 @@ import { isoTime } from '../../kernel/instant.ts'
 import { canonicalJson } from '../../kernel/json.ts'
 import { withoutUndefined } from '../../runtime/options.ts'
 import { command, withVerbs } from '../command.ts'
+import { flag, text } from '../options.ts'
 import { safeJson } from '../render/text.ts'
 import { answerOptions, explainOptions, makeOptions, showOptions, verifyOptions } from './plan/options.ts'
 
@@ -16,7 +17,6 @@ const make = command({
 })
 
 const answer = command({
-  name: 'plan answer',
   usage: 'statewright plan answer ID NAME=VALUE … | FILE [--as NAME] [-o DIR] [--store URL] [--server URL] [--json]',
   summary: 'Answer what a plan asks. What is not named gets its default; against the rules, it asks again.',
   takes: [2, 60],
@@ -25,7 +25,6 @@ const answer = command({
 })
 
 const show = command({
-  name: 'plan show',
   usage: 'statewright plan show [ID] [--moves] [-o DIR] [--store URL] [--server URL] [--json]',
   summary: 'Where a plan of a store stands, and what it asks; without an id, every plan there is.',
   takes: [0, 1],
@@ -34,7 +33,6 @@ const show = command({
 })
 
 const verify = command({
-  name: 'plan verify',
   usage: 'statewright plan verify DIR [--key FILE] [--json]',
   summary: 'Prove that no byte of a frozen plan was changed; with a key, also who signed it. Exit 5 if not.',
   takes: 1,
@@ -43,7 +41,6 @@ const verify = command({
 })
 
 const explain = command({
-  name: 'plan explain',
   usage:
     'statewright plan explain INTENT|DIR|ID [--registry DIR] [--policy FILE] [--facts FILE|DIR] [--memory FILE] [--answers FILE] [--json]',
   summary: 'Say why each command got its verdict: the rules that spoke, their reasons, the evidence, the guards.',
@@ -53,7 +50,6 @@ const explain = command({
 })
 
 const init = command({
-  name: 'plan init',
   usage: 'statewright plan init [FILE]',
   summary: 'Write an intent to begin with, every field explained; without a file, print it.',
   takes: [0, 1],
@@ -80,14 +76,13 @@ export const planCommand = withVerbs(
 
 /** The command `facts`. */
 export const factsCommand = command({
-  name: 'facts',
   usage: 'statewright facts DIR [--project ID] [-o FILE] [--json]',
   summary: 'Scan a project folder: languages, manifests, scripts, pipelines, tests, owners, each with file and line.',
   takes: 1,
   options: {
-    project: { type: 'string', summary: 'the project_id of the pack; else "project"' },
-    out: { type: 'string', short: 'o', summary: 'write the fact pack to this file' },
-    json: { type: 'boolean', summary: 'print the fact pack' },
+    project: text('the project_id of the pack; else "project"'),
+    out: text('write the fact pack to this file', 'o'),
+    json: flag('print the fact pack'),
   },
   async run({ words: [folder = ''], values: { project = 'project', out: file, json }, io: { host, out, err } }) {
     const facts = await host.planning.scan(folder, project)

@@ -11,31 +11,25 @@ import { askPerson } from '../ask-person.ts'
 import { type Call, command } from '../command.ts'
 import { exits } from '../exits.ts'
 import { type Followed, followRun } from '../follow-run.ts'
-import { budgetWords, clientOptions, type Options, whereOptions } from '../options.ts'
+import { budgetWords, clientOptions, flag, text, whereOptions } from '../options.ts'
 import { resolveId } from '../reach.ts'
 import { createViewer } from '../render/viewer.ts'
 
-const agentOption = {
-  agent: { type: 'string', short: 'a', summary: 'which agent; needed where there are several' },
-} as const satisfies Options
+const agentOption = { agent: text('which agent; needed where there are several', 'a') }
 
 /** The command `run`. */
 export const runCommand = command({
-  name: 'run',
   usage: 'statewright run "WHAT TO DO" [--agent NAME] [--session ID] [--auto | --reply-optional] [--budget LIMITS]',
   summary: 'Give an agent a job and watch it; questions are asked here. Ctrl-C stops it safely.',
   takes: 1,
   options: {
     ...agentOption,
-    session: { type: 'string', summary: 'in this session instead of a new one' },
-    budget: { type: 'string', summary: `what the run may spend: ${budgetWords}` },
-    'session-budget': { type: 'string', summary: 'what a new session may spend in all its runs; as --budget' },
-    'reply-optional': {
-      type: 'boolean',
-      summary: 'do not wait for a reply for ever: after replyTimeoutMs the agent decides by itself',
-    },
-    auto: { type: 'boolean', summary: 'ask no one: what needs approval is denied unless it was approved beforehand' },
-    quiet: { type: 'boolean', short: 'q', summary: 'only what the agent says' },
+    session: text('in this session instead of a new one'),
+    budget: text(`what the run may spend: ${budgetWords}`),
+    'session-budget': text('what a new session may spend in all its runs; as --budget'),
+    'reply-optional': flag('do not wait for a reply for ever: after replyTimeoutMs the agent decides by itself'),
+    auto: flag('ask no one: what needs approval is denied unless it was approved beforehand'),
+    quiet: flag('only what the agent says', 'q'),
     ...clientOptions,
   },
   async run(call) {
@@ -108,14 +102,13 @@ export function commandsAfter(followed: Followed, session_id: string, run_id: st
 
 const chatOptions = {
   ...agentOption,
-  session: { type: 'string', summary: 'go on with this session' },
-  'session-budget': { type: 'string', summary: `what a new session may spend: ${budgetWords}` },
+  session: text('go on with this session'),
+  'session-budget': text(`what a new session may spend: ${budgetWords}`),
   ...whereOptions,
-} as const satisfies Options
+}
 
 /** The command `chat`. */
 export const chatCommand = command({
-  name: 'chat',
   usage: 'statewright chat [--agent NAME] [--session ID] [--session-budget LIMITS]',
   summary: 'Talk with an agent, message by message, in one session. It is all there when you come back.',
   options: chatOptions,

@@ -6,23 +6,22 @@ import { defaultConfigFile, defaultHost, defaultPort, type Working } from '../..
 import { command } from '../command.ts'
 import { exitFor, exits } from '../exits.ts'
 import type { Io } from '../host.ts'
-import { whereOptions } from '../options.ts'
+import { flag, text, whereOptions } from '../options.ts'
 
 /** The command `serve`. */
 export const serveCommand = command({
-  name: 'serve',
   usage: 'statewright serve [--config FILE] [--store URL] [--host HOST] [--port PORT]',
   summary: 'Serve a store over HTTP, and work on its runs, until told to stop.',
   options: {
-    config: { type: 'string', summary: `what to serve; else ${defaultConfigFile}` },
+    config: text(`what to serve; else ${defaultConfigFile}`),
     store: whereOptions.store,
-    host: { type: 'string', summary: `where to listen; else ${defaultHost}, which only this machine reaches` },
-    port: { type: 'string', summary: `the port; else ${defaultPort} or, if that is taken, a free one` },
-    'allow-host': { type: 'string', summary: 'more names that the server is called by, separated by commas' },
-    'tls-cert': { type: 'string', summary: 'a certificate in PEM; needed to be reached from other machines' },
-    'tls-key': { type: 'string', summary: 'its key in PEM' },
-    'allow-plain-http': { type: 'boolean', summary: 'let others reach it without TLS: something in front encrypts' },
-    quiet: { type: 'boolean', summary: 'log what goes wrong, and not every request' },
+    host: text(`where to listen; else ${defaultHost}, which only this machine reaches`),
+    port: text(`the port; else ${defaultPort} or, if that is taken, a free one`),
+    'allow-host': text('more names that the server is called by, separated by commas'),
+    'tls-cert': text('a certificate in PEM; needed to be reached from other machines'),
+    'tls-key': text('its key in PEM'),
+    'allow-plain-http': flag('let others reach it without TLS: something in front encrypts'),
+    quiet: flag('log what goes wrong, and not every request'),
   },
   async run({
     values: { 'tls-cert': cert, 'tls-key': key, 'allow-host': hosts = '', config, store, ...values },
@@ -54,11 +53,10 @@ export const serveCommand = command({
 
 /** The command `worker`. */
 export const workerCommand = command({
-  name: 'worker',
   usage: 'statewright worker [--config FILE] [--store URL]',
   summary: 'Work on the runs of a store until told to stop. On PostgreSQL, as many workers as you like share them.',
   options: {
-    config: { type: 'string', summary: `what to work with; else ${defaultConfigFile}` },
+    config: text(`what to work with; else ${defaultConfigFile}`),
     store: whereOptions.store,
   },
   async run({ values: { config, store }, io }) {

@@ -6,28 +6,22 @@ import { defaultConfigFile } from '../../surface/wiring.ts'
 import { type Command, command } from '../command.ts'
 import { exampleConfig } from '../example-config.ts'
 import { exits } from '../exits.ts'
-import { clientOptions } from '../options.ts'
+import { clientOptions, flag, text } from '../options.ts'
 import { whereOf } from '../reach.ts'
 import { columns, safeJson, safeLine } from '../render/text.ts'
 
 const demo = command({
-  name: 'demo',
   usage: 'statewright demo [--folder DIR] [--yes]',
   summary: 'See an agent killed in the middle of a payment, and what comes of it. No key, no network, under 30 s.',
   options: {
-    folder: { type: 'string', summary: 'where to keep the data; else a new temporary folder' },
-    yes: {
-      type: 'boolean',
-      short: 'y',
-      summary: 'let the demo answer its own questions; so it does without a terminal',
-    },
+    folder: text('where to keep the data; else a new temporary folder'),
+    yes: flag('let the demo answer its own questions; so it does without a terminal', 'y'),
   },
   run: ({ values: { folder, yes = false }, io }) =>
     io.host.playDemo(io, { folder, answersItself: yes || !io.terminal.isInteractive }),
 })
 
 const doctor = command({
-  name: 'doctor',
   usage: 'statewright doctor [--store URL] [--config FILE] [--server URL] [--json]',
   summary: 'Look at the machine, the store and the config, and say what has to be fixed and how.',
   options: clientOptions,
@@ -47,7 +41,6 @@ const doctor = command({
 })
 
 const init = command({
-  name: 'init',
   usage: 'statewright init [FILE]',
   summary: 'Write a commented config with one agent and one tool, which runs as it is.',
   takes: [0, 1],

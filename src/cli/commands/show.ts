@@ -12,7 +12,7 @@ import { getRun, runHistory } from '../../surface/operations/runs.ts'
 import { getSession } from '../../surface/operations/sessions.ts'
 import type { RunesPage } from '../../wire/rune.ts'
 import { type Call, command } from '../command.ts'
-import { clientOptions, type Options } from '../options.ts'
+import { clientOptions, flag, text } from '../options.ts'
 import { verbFor } from '../print.ts'
 import { resolveId } from '../reach.ts'
 import { executionLines, graphLines, runLines, sessionLines } from '../render/show.ts'
@@ -20,19 +20,15 @@ import { guardLines, recordLine } from '../render/story.ts'
 import { clockTime, columns, inOrder, safe, safeJson } from '../render/text.ts'
 
 const options = {
-  events: { type: 'boolean', summary: 'every public event instead, oldest first' },
-  conversation: { type: 'boolean', summary: 'of a run: its conversation so far (FCMP), one event of JSON per line' },
-  graph: {
-    type: 'boolean',
-    summary: 'where reasoning stands instead: what is pending, what is over or waits, what a resume expects',
-  },
-  at: { type: 'string', summary: 'the event after which the graph is shown; else the last one' },
+  events: flag('every public event instead, oldest first'),
+  conversation: flag('of a run: its conversation so far (FCMP), one event of JSON per line'),
+  graph: flag('where reasoning stands instead: what is pending, what is over or waits, what a resume expects'),
+  at: text('the event after which the graph is shown; else the last one'),
   ...clientOptions,
-} as const satisfies Options
+}
 
 /** The command `show`. */
 export const showCommand = command({
-  name: 'show',
   usage: 'statewright show ID [--events | --conversation | --graph [--at EVENT]]',
   summary:
     'What a session or a run is doing, what it waits for, and what happened last; what became of one execution (exe_…); the whole of a kept output (blob_…).',
@@ -56,7 +52,7 @@ export const showCommand = command({
         throw refuse(`--graph and --events are of a session or a run; ${id} is an execution.`)
       if (conversation && run_id !== undefined) return printConversation(look, run_id)
       if (what === 'execution') return printExecution(look, id)
-      if (graph) return printGraph(look, { session_id, run_id, at })
+      if (graph) return printGraph(look, session_id, run_id, at)
       if (events) return printEvents(look, session_id, run_id)
       return run_id === undefined ? printSession(look, session_id) : printRun(look, run_id)
     })
@@ -106,13 +102,7 @@ async function printRun({ client, print, paint, next }: Look, run_id: string) {
   else next(...run.pending_interaction_ids.map((id) => `inbox ${id}`), `trace ${run_id}`)
 }
 
-interface GraphAt {
-  readonly session_id: string
-  readonly run_id: string | undefined
-  readonly at: number | undefined
-}
-
-async function printGraph({ client, print, paint }: Look, { session_id, run_id, at }: GraphAt) {
+async function printGraph({ client, print, paint }: Look, session_id: string, run_id?: string, at?: number) {
   const agent_id = run_id === undefined ? undefined : (await client.call(getRun, { params: { run_id } })).agent_id
   const query = withoutUndefined({ agent_id, at })
   const graph = await client.call(getGraphState, { params: { session_id }, query })

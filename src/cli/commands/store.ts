@@ -4,14 +4,13 @@ import type { Client } from '../../surface/client.ts'
 import { archiveSession, redactRune } from '../../surface/operations/sessions.ts'
 import { type Call, type Command, command } from '../command.ts'
 import { exits } from '../exits.ts'
-import { hereOrThereOptions, jsonOption, storeOption } from '../options.ts'
+import { flag, hereOrThereOptions, jsonOption, storeOption, text } from '../options.ts'
 import { busy, next } from '../print.ts'
 import { hereOrThere, resolveId, sessionNamed, withStore } from '../reach.ts'
 import { strayLine } from '../render/story.ts'
 import { safeLine } from '../render/text.ts'
 
 const backup = command({
-  name: 'backup',
   usage: 'statewright backup FOLDER',
   summary: 'Copy a SQLite store, with its key and its files, into a new folder; also while a server works on it.',
   takes: 1,
@@ -26,15 +25,11 @@ const backup = command({
 })
 
 const clean = command({
-  name: 'clean',
   usage: 'statewright clean [--delete]',
   summary: 'List files beside a SQLite store that it does not refer to. Nothing is removed without --delete.',
   options: {
     ...storeOption,
-    delete: {
-      type: 'boolean',
-      summary: 'remove drafts and copies; a file that is the only copy of events always stays',
-    },
+    delete: flag('remove drafts and copies; a file that is the only copy of events always stays'),
     ...jsonOption,
   },
   run: (call) => {
@@ -52,7 +47,6 @@ const clean = command({
 })
 
 const rebuild = command({
-  name: 'rebuild',
   usage: 'statewright rebuild',
   summary: 'Drop every read model and fold it again from the runes.',
   options: { ...storeOption, ...jsonOption },
@@ -87,7 +81,6 @@ function onSession(call: Call<typeof hereOrThereOptions>, { here, there }: Ways)
 }
 
 const archive = command({
-  name: 'archive',
   usage: 'statewright archive SESSION',
   summary: 'Move the log of a closed session to a compressed file beside the store. It stays readable and verifiable.',
   takes: 1,
@@ -103,11 +96,10 @@ const archive = command({
 })
 
 const redact = command({
-  name: 'redact',
   usage: 'statewright redact SESSION EVENT_ID --reason TEXT',
   summary: 'Erase the content of one event for good. That it was erased, and why, is recorded; the log still verifies.',
   takes: 2,
-  options: { ...hereOrThereOptions, ...jsonOption, reason: { type: 'string', summary: 'why; it is recorded' } },
+  options: { ...hereOrThereOptions, ...jsonOption, reason: text('why; it is recorded') },
   async run(call) {
     const [, event = ''] = call.words
     const { reason = '' } = call.values

@@ -5,13 +5,12 @@ import { cancelRun, getRun, interruptRun, steerRun } from '../../surface/operati
 import { allowAgain, closeSession, getSession, pauseSession, resumeSession } from '../../surface/operations/sessions.ts'
 import { type Call, type Command, command } from '../command.ts'
 import { exits } from '../exits.ts'
-import { budgetWords, clientOptions, reasonOption } from '../options.ts'
+import { budgetWords, clientOptions, flag, reasonOption, text } from '../options.ts'
 import { resolveId } from '../reach.ts'
 
-const verbOptions = { ...reasonOption, ...clientOptions } as const
+const verbOptions = { ...reasonOption, ...clientOptions }
 
 const steer = command({
-  name: 'steer',
   usage: 'statewright steer RUN "NEW INPUT"',
   summary: 'Give a run new input. Its turn ends at a safe boundary, and the next one begins with it.',
   takes: 2,
@@ -25,11 +24,10 @@ const steer = command({
 })
 
 const cancel = command({
-  name: 'cancel',
   usage: 'statewright cancel RUN [--gently] [-m REASON]',
   summary: 'Stop a run now. An irreversible action that has begun is never called cancelled: you are asked about it.',
   takes: 1,
-  options: { gently: { type: 'boolean', summary: 'let the effects that are under way finish first' }, ...verbOptions },
+  options: { gently: flag('let the effects that are under way finish first'), ...verbOptions },
   run: ({ on, values, io, print, next }) =>
     on('act', ['run'], async (client, { id: run_id }) => {
       const asked = { params: { run_id }, body: withoutUndefined({ reason: values.message }) }
@@ -46,11 +44,7 @@ const cancel = command({
     }),
 })
 
-type Verb = (
-  client: Client,
-  session_id: string,
-  why: { readonly reason?: string },
-) => Promise<{ readonly session_id: string; readonly state: string }>
+type Verb = (client: Client, session_id: string, why: { reason?: string }) => Promise<{ readonly state: string }>
 
 function onSession({ on, values, print, next }: Call<typeof verbOptions>, apply: Verb): Promise<void> {
   return on('act', ['session'], async (client, { session_id }) => {
@@ -62,7 +56,7 @@ function onSession({ on, values, print, next }: Call<typeof verbOptions>, apply:
 
 function sessionVerb(name: string, summary: string, apply: Verb): Command {
   const usage = `statewright ${name} SESSION [-m REASON]`
-  return command({ name, usage, summary, takes: 1, options: verbOptions, run: (call) => onSession(call, apply) })
+  return command({ usage, summary, takes: 1, options: verbOptions, run: (call) => onSession(call, apply) })
 }
 
 const pause = sessionVerb(
@@ -73,12 +67,11 @@ const pause = sessionVerb(
 
 /** A suspended session is resumed by what suspended it: errors that a person looked at, or a budget with higher limits. */
 const resume = command({
-  name: 'resume',
   usage: 'statewright resume SESSION [--budget LIMITS] [-m REASON]',
   summary: 'Bring back a session that was paused; or suspended, by its errors or, with higher limits, by its budget.',
   takes: 1,
   options: {
-    budget: { type: 'string', summary: `its new limits, counted from its beginning: ${budgetWords}` },
+    budget: text(`its new limits, counted from its beginning: ${budgetWords}`),
     ...verbOptions,
   },
   async run(call) {
@@ -102,13 +95,12 @@ const close = sessionVerb(
 )
 
 const spawn = command({
-  name: 'spawn',
   usage: 'statewright spawn SESSION AGENT [--parent AGENT_ID] [--budget LIMITS]',
   summary: 'Let another agent join a session. With a parent, it works for that agent and ends with it.',
   takes: 2,
   options: {
-    parent: { type: 'string', summary: 'the agent that it works for, by id; it draws on the budget of that one, too' },
-    budget: { type: 'string', summary: `instead of what it is declared with: ${budgetWords}` },
+    parent: text('the agent that it works for, by id; it draws on the budget of that one, too'),
+    budget: text(`instead of what it is declared with: ${budgetWords}`),
     ...clientOptions,
   },
   async run({ on, words: [, agent = ''], values: { parent }, budget, print, next }) {
@@ -124,12 +116,11 @@ const spawn = command({
 })
 
 const kill = command({
-  name: 'kill',
   usage: 'statewright kill AGENT_ID [--force] [-m REASON]',
   summary: 'Stop an agent for good, and those that work for it. show SESSION --json lists their ids.',
   takes: 1,
   options: {
-    force: { type: 'boolean', summary: 'also if it is in a turn: the turn and its runs end at once' },
+    force: flag('also if it is in a turn: the turn and its runs end at once'),
     ...verbOptions,
   },
   run: ({ on, values, print, next }) =>
@@ -142,7 +133,6 @@ const kill = command({
 })
 
 const allowOnceMore = command({
-  name: 'allow-again',
   usage: 'statewright allow-again EXECUTION',
   summary: 'Allow a completed irreversible action once more. The next call for it gets a new idempotency key.',
   takes: 1,

@@ -13,7 +13,7 @@ import type { ExistingStore } from '../../surface/wiring.ts'
 import { readLines } from '../../wire/server-sent.ts'
 import { type Call, command } from '../command.ts'
 import { exits } from '../exits.ts'
-import { jsonOption, type Options, storeOption } from '../options.ts'
+import { jsonOption, storeOption, text } from '../options.ts'
 import { busy } from '../print.ts'
 import { hereOrThere, sessionIds, sessionNamed, withStore } from '../reach.ts'
 import { strayLine } from '../render/story.ts'
@@ -21,18 +21,17 @@ import { safeJson } from '../render/text.ts'
 
 const options = {
   ...storeOption,
-  server: { type: 'string', summary: 'let this server verify its store' },
-  bundle: { type: 'string', summary: 'verify this exported file; no store is needed' },
-  checkpoints: { type: 'string', summary: 'compare with checkpoints that were kept elsewhere, one per line' },
-  key: { type: 'string', summary: 'accept only signatures of this key, or of these, separated by commas' },
+  server: text('let this server verify its store'),
+  bundle: text('verify this exported file; no store is needed'),
+  checkpoints: text('compare with checkpoints that were kept elsewhere, one per line'),
+  key: text('accept only signatures of this key, or of these, separated by commas'),
   ...jsonOption,
-} as const satisfies Options
+}
 
 type VerifyCall = Call<typeof options>
 
 /** The command `verify`. */
 export const verifyCommand = command({
-  name: 'verify',
   usage: 'statewright verify [session] [--checkpoints FILE] [--bundle FILE] [--key PUBLIC_KEY] [--server URL]',
   summary: 'Prove that no event was changed, removed, added or moved; name the first bad one and exit 5.',
   takes: [0, 1],
@@ -75,11 +74,7 @@ type Keys = readonly string[] | undefined
 
 type Besides = { readonly damages: readonly Damage[]; readonly strays: readonly Stray[] }
 
-function report(
-  call: VerifyCall,
-  verdicts: readonly Verdict[],
-  besides: Besides = { damages: [], strays: [] },
-): number {
+function report(call: VerifyCall, verdicts: readonly Verdict[], besides: Besides = { damages: [], strays: [] }) {
   const { out, err } = call.io
   const { damages, strays } = besides
   const is_sound = verdicts.every(({ first_bad }) => first_bad === null) && damages.length === 0
@@ -152,13 +147,9 @@ async function verifyThere(client: Client, given: string | undefined): Promise<r
   return verdicts
 }
 
-async function verifyBundle({ io: { host } }: VerifyCall, path: string, trusted: Keys): Promise<Verdict> {
-  const verifier = createBundleVerifier({
-    sha256: host.sha256,
-    check: host.checkSignature,
-    trusted,
-    readAgain: readGuardsAgain,
-  })
+async function verifyBundle({ io }: VerifyCall, path: string, trusted: Keys): Promise<Verdict> {
+  const { sha256, checkSignature: check } = io.host
+  const verifier = createBundleVerifier({ sha256, check, trusted, readAgain: readGuardsAgain })
   for await (const line of linesIn(path)) verifier.take(line)
   const { session_id, events, checkpoint, bad, redactions, format } = verifier.end()
   return {

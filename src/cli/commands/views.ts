@@ -13,7 +13,7 @@ import { listSessions } from '../../surface/operations/sessions.ts'
 import type { Page } from '../../wire/common.ts'
 import { type ListedRun, runLists } from '../../wire/run.ts'
 import { type Call, type Command, command } from '../command.ts'
-import { clientOptions } from '../options.ts'
+import { clientOptions, flag, text } from '../options.ts'
 import { sessionRows, timelineLines } from '../render/show.ts'
 import { guardLines, recordLine, storyLine } from '../render/story.ts'
 import { ago, clockTime, columns, fullTime, safeLine } from '../render/text.ts'
@@ -23,19 +23,18 @@ const statuses = runLists.filter((list) => 'option' in list)
 
 /** The command `ps`. */
 export const psCommand = command({
-  name: 'ps',
   usage: 'statewright ps [TEXT] [--waiting | --running | --queued | --failed] [--agent NAME] [--runs] [--limit N]',
   summary:
     'List sessions, the one that was last updated first: what each is doing and what it waits for. With TEXT, only those that have its words.',
   takes: [0, 1],
   options: {
-    waiting: { type: 'boolean', summary: 'only those that wait for a person' },
-    running: { type: 'boolean', summary: 'only those at work' },
-    queued: { type: 'boolean', summary: 'only those that wait for a worker' },
-    failed: { type: 'boolean', summary: 'only those whose last run failed' },
-    agent: { type: 'string', summary: 'only those of this agent' },
-    runs: { type: 'boolean', summary: 'runs instead of sessions, the one that moved last first' },
-    limit: { type: 'string', short: 'n', summary: 'how many, at most 200; else 20' },
+    waiting: flag('only those that wait for a person'),
+    running: flag('only those at work'),
+    queued: flag('only those that wait for a worker'),
+    failed: flag('only those whose last run failed'),
+    agent: text('only those of this agent'),
+    runs: flag('runs instead of sessions, the one that moved last first'),
+    limit: text('how many, at most 200; else 20', 'n'),
     ...clientOptions,
   },
   async run({ words: [q], values: { agent, runs, json }, io, paint, print, next, refuse, onlyOne, count, withClient }) {
@@ -73,7 +72,6 @@ function runRows(items: readonly ListedRun[], now: number): readonly string[] {
 }
 
 const timeline = command({
-  name: 'timeline',
   usage: 'statewright timeline SESSION',
   summary: 'Every action of a session as a bar in time, with all its moves and who made them.',
   takes: 1,
@@ -86,7 +84,6 @@ const timeline = command({
 })
 
 const trace = command({
-  name: 'trace',
   usage: 'statewright trace RUN',
   summary: 'What was done to the contracts of a run, step by step, by whom, and what came of it.',
   takes: 1,
@@ -107,11 +104,10 @@ const trace = command({
 })
 
 const memory = command({
-  name: 'memory',
   usage: 'statewright memory SESSION [--agent ID]',
   summary: 'What the agents of a session remember of what they did: each action, how it ended, and what came of it.',
   takes: 1,
-  options: { agent: { type: 'string', summary: 'only what this agent remembers (agt_…)' }, ...clientOptions },
+  options: { agent: text('only what this agent remembers (agt_…)'), ...clientOptions },
   run: ({ on, values, io, print }) =>
     on('look', ['session'], async (client, { id: session_id }) => {
       const query = withoutUndefined({ limit: 1_000, agent_id: values.agent })
@@ -130,12 +126,11 @@ const memory = command({
 })
 
 const replay = command({
-  name: 'replay',
   usage: 'statewright replay SESSION [--at EVENT]',
   summary: 'Where every machine of a session was after an event. At a terminal, step on with Enter, back with b.',
   takes: 1,
   options: {
-    at: { type: 'string', summary: 'the event to look at; else the first one at a terminal, the last one elsewhere' },
+    at: text('the event to look at; else the first one at a terminal, the last one elsewhere'),
     ...clientOptions,
   },
   async run(call) {
@@ -185,7 +180,6 @@ async function step(call: Call, client: Client, session_id: string) {
 }
 
 const occupancy = command({
-  name: 'occupancy',
   usage: 'statewright occupancy',
   summary: 'How many sessions, runs, questions and all else are in each state that is not an end, and since when.',
   options: clientOptions,
@@ -212,14 +206,13 @@ const written = { json: topology, xstate: toXState }
 const drawn = { mermaid: toMermaid, text: describe }
 
 const topologyOf = command({
-  name: 'topology',
   usage: 'statewright topology [machine] [--json | --mermaid | --xstate]',
   summary: 'Print one machine, or all of them: states, moves, forbidden moves and why.',
   takes: [0, Number.MAX_SAFE_INTEGER],
   options: {
-    json: { type: 'boolean', summary: 'the topology object; all machines: one object by name' },
-    mermaid: { type: 'boolean', summary: 'a Mermaid state diagram' },
-    xstate: { type: 'boolean', summary: 'an XState 5 configuration' },
+    json: flag('the topology object; all machines: one object by name'),
+    mermaid: flag('a Mermaid state diagram'),
+    xstate: flag('an XState 5 configuration'),
   },
   async run({ words, onlyOne, refuse, io: { out } }) {
     const form = onlyOne(['json', 'mermaid', 'xstate']) ?? 'text'

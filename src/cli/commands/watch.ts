@@ -7,19 +7,18 @@ import { askPerson } from '../ask-person.ts'
 import { type Call, command } from '../command.ts'
 import { type Exit, exits } from '../exits.ts'
 import { followRun, sayIdle } from '../follow-run.ts'
-import { clientOptions, type Options } from '../options.ts'
+import { clientOptions, flag } from '../options.ts'
 import { createViewer, type Viewer } from '../render/viewer.ts'
 import { commandsAfter } from './run.ts'
 
 const options = {
-  events: { type: 'boolean', summary: 'every event as it was recorded' },
-  work: { type: 'boolean', summary: 'carry it out here as well, and nothing else, where no server or worker does' },
+  events: flag('every event as it was recorded'),
+  work: flag('carry it out here as well, and nothing else, where no server or worker does'),
   ...clientOptions,
-} as const satisfies Options
+}
 
 /** The command `watch`. */
 export const watchCommand = command({
-  name: 'watch',
   usage: 'statewright watch ID [--events] [--work]',
   summary: 'Show a run or a session from its beginning and as it goes on. Ends with the run, and with its exit code.',
   takes: 1,

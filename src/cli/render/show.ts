@@ -165,7 +165,7 @@ export function timelineLines(timeline: ExecutionTimeline, now: number, paint: P
     return [
       clockTime(contract.created_at),
       shorten(safeLine(contract.action_summary), 40),
-      drawn(contract, moves, { begin, end }),
+      drawn(contract, moves, begin, end),
       inTone(paint, 'contract', contract.current_status),
       span(elapsed(contract.created_at, contract.is_terminal ? contract.entered_at : now)),
       `${contract.execution_id}${contract.irreversible ? ', cannot be undone' : ''}`,
@@ -201,11 +201,7 @@ function moveLines(moves: readonly TransitionRecord[], time = (text: string) => 
 }
 
 /** One cell per part of the time; where several states fall into one, the last of them is shown. */
-function drawn(
-  contract: ExecutionSnapshot,
-  moves: readonly TransitionRecord[],
-  { begin, end }: { begin: number; end: number },
-): string {
+function drawn(contract: ExecutionSnapshot, moves: readonly TransitionRecord[], begin: number, end: number): string {
   const cellOf = (at: number) => Math.min(bar - 1, Math.floor(((at - begin) / Math.max(1, end - begin)) * bar))
   const entered = [
     { at: contract.created_at, status: contractMachine.initial },

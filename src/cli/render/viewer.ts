@@ -2,20 +2,15 @@ import type { Rune } from '../../runes/rune.ts'
 import type { Received } from '../../surface/client.ts'
 import type { Io } from '../host.ts'
 import { recordLine, storyLine } from './story.ts'
-import { clockTime, columns, inOrder, paintFor, safe, safeJson } from './text.ts'
+import { clockTime, inOrder, paintFor, safe, safeJson } from './text.ts'
 
 /** What is shown of a run while it goes on. */
-export interface Viewer {
-  show(received: Received): void
-  /** A line that is no part of the run: a hint, a question. It begins on a line of its own. */
-  say(text: string): void
-  end(): void
-}
+export type Viewer = ReturnType<typeof createViewer>
 
 type Detail = 'text' | 'story' | 'events' | 'json'
 
 /** Streams the agent's text to standard output, and the rest to standard error; `json` prints each event instead. */
-export function createViewer({ out, err, write, terminal }: Io, detail: Detail): Viewer {
+export function createViewer({ out, err, write, terminal }: Io, detail: Detail) {
   const paint = paintFor(terminal.hasColor)
   /** What was streamed of each answer: its durable text replaces it and is not shown again. */
   let streamed = { place: '', text: '' }
@@ -44,20 +39,17 @@ export function createViewer({ out, err, write, terminal }: Io, detail: Detail):
       streamed = { place: '', text: '' }
       toLineEnd()
     }
-    if (detail === 'events')
-      say(
-        paint.faint(
-          columns([[String(rune.event_id).padStart(5), clockTime(rune.at), rune.actor, recordLine(rune)]])[0] ?? '',
-        ),
-      )
-    else if (detail === 'story' && text === undefined) {
+    if (detail === 'events') {
+      const row = [String(rune.event_id).padStart(5), clockTime(rune.at), rune.actor, recordLine(rune)]
+      say(paint.faint(row.join('  ')))
+    } else if (detail === 'story' && text === undefined) {
       const line = storyLine(rune)
       if (line !== undefined) say(paint.faint(line))
     }
   }
 
   return {
-    show(received) {
+    show(received: Received) {
       if (detail === 'json') out(safeJson(inOrder(received)))
       else if (received.type === 'rune') showRune(received.rune)
       else if (received.delta.channel === 'text') {
@@ -70,17 +62,13 @@ export function createViewer({ out, err, write, terminal }: Io, detail: Detail):
         stream(text)
       }
     },
-    say: (text) => (detail === 'json' ? undefined : say(text)),
+    /** A line that is no part of the run: a hint, a question. It begins on a line of its own. */
+    say: (text: string) => (detail === 'json' ? undefined : say(text)),
     end: toLineEnd,
   }
 }
 
 function textOf(rune: Rune): string | undefined {
-  const text =
-    rune.kind === 'turn.completed'
-      ? rune.payload.final_output
-      : rune.kind === 'turn.tool_calls_received'
-        ? rune.payload.text
-        : ''
-  return text === '' ? undefined : text
+  if (rune.kind === 'turn.completed') return rune.payload.final_output || undefined
+  return rune.kind === 'turn.tool_calls_received' ? rune.payload.text || undefined : undefined
 }

@@ -8,7 +8,7 @@ import { readThrown } from '../thrown.ts'
 import type { Price } from '../turns/model-call.ts'
 import { evidenceAdded, tookTooLong } from './calls.ts'
 import { closeCalls, type Known } from './closing.ts'
-import { batchFor, callsOf, commitThen, type Hold, heldTurn, turnOf } from './hold.ts'
+import { batchFor, callsOf, commitThen, type Exhausted, type Hold, heldTurn, turnOf } from './hold.ts'
 
 /** An answer that ends with its turn: its text so far, and its usage. */
 export interface Cut {
@@ -160,16 +160,6 @@ export function stopSpent(hold: Hold, spent: Exhausted, cut: Cut): Promise<'over
     batch.on(subject.session(state.session_id), 'policy').move('budget_exhausted', payload)
   }
   return release(hold, message, cut, batch)
-}
-
-/** Whose budget is used up, and the sentence that says so. */
-export interface Exhausted {
-  /** A used-up budget of a parent ends only this run; the holder of the parent decides about the parent. */
-  readonly scope: 'agent' | 'run' | 'session'
-  readonly message: string
-  /** Whose it is: an agent, a run or the session. */
-  readonly budget_of: string
-  readonly budget_spent: BudgetSpent
 }
 
 interface Purse {

@@ -1,7 +1,14 @@
 import type { FaultOf } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import type { Json } from '../../kernel/json.ts'
-import type { AgentView, CallView, RunView, SessionState, TurnView } from '../../observation/session-state.ts'
+import type {
+  AgentView,
+  BudgetSpent,
+  CallView,
+  RunView,
+  SessionState,
+  TurnView,
+} from '../../observation/session-state.ts'
 import type { Recorded, Refused } from '../../runelog/port.ts'
 import type { Evidence } from '../../runes/kinds.ts'
 import { type Batch, createBatch, type Subject, subject } from '../batch.ts'
@@ -10,7 +17,6 @@ import type { Engine } from '../engine.ts'
 import type { Lease } from '../store.ts'
 import { type Outcome as Carried, leftBehind } from '../tools/carry-out.ts'
 import type { Answer } from '../turns/answer.ts'
-import type { Exhausted } from './end.ts'
 
 /** A run that this worker holds, and what only this worker knows about it. */
 export interface Hold {
@@ -33,6 +39,16 @@ export interface Hold {
   readonly over: PromiseWithResolvers<void>
   /** The process is going down: let go at the next boundary. */
   isLeaving: boolean
+}
+
+/** Whose budget is used up, and the sentence that says so. */
+export interface Exhausted {
+  /** A used-up budget of a parent ends only this run; the holder of the parent decides about the parent. */
+  readonly scope: 'agent' | 'run' | 'session'
+  readonly message: string
+  /** Whose it is: an agent, a run or the session. */
+  readonly budget_of: string
+  readonly budget_spent: BudgetSpent
 }
 
 /** An answer of the model that is not recorded yet. If the log refuses it, the model is not asked again. */

@@ -1,25 +1,7 @@
 import type { Socket } from 'node:net'
 
 /** One reader of a stream, on the raw socket of an answer that has not begun. */
-export interface Connection {
-  /** Writes the head of the answer. Everything else is events. */
-  begin(headers: Readonly<Record<string, string>>): void
-  /** Queues bytes that all readers share. A reader that is too far behind is cut off instead. */
-  send(bytes: Uint8Array): void
-  /** As `send`, for events that may be missed: a reader that lags does not get them. */
-  offer(bytes: Uint8Array): void
-  /** Resolves when the reader has taken what was sent, or is gone. */
-  drained(): Promise<void>
-  /** Called at each heartbeat: cuts off a reader that reads nothing, or that sends more than `mostRead` bytes. */
-  check(): void
-  /** Ends the stream after what was sent. */
-  end(): void
-  cut(): void
-  readonly isOver: () => boolean
-  /** How many bytes wait for this reader. */
-  readonly waiting: () => number
-  onOver(listener: () => void): void
-}
+export type Connection = ReturnType<typeof createConnection>
 
 /** How many checks in a row a reader may read nothing although bytes wait. */
 const stalled_checks = 4
@@ -34,7 +16,7 @@ const sliceBytes = 64 * 1024
  * Writes to the socket itself, so that all readers share the bytes and one that stalls costs no copy. The answer ends
  * with the connection, so it has no length and no chunks.
  */
-export function createConnection(socket: Socket, waiting_bytes: number, ledger: Ledger): Connection {
+export function createConnection(socket: Socket, waiting_bytes: number, ledger: Ledger) {
   const listeners: (() => void)[] = []
   const before = socket.bytesRead
   const queue: Uint8Array[] = []
@@ -98,38 +80,45 @@ export function createConnection(socket: Socket, waiting_bytes: number, ledger: 
   socket.setNoDelay(true)
 
   return {
-    begin(headers) {
+    /** Writes the head of the answer. Everything else is events. */
+    begin(headers: Readonly<Record<string, string>>) {
       if (isOver) return
       const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
       socket.write(`HTTP/1.1 200 OK\r\n${lines.join('')}Connection: close\r\n\r\nretry: 1000\n\n`)
     },
-    send(bytes) {
+    /** Queues bytes that all readers share. A reader that is too far behind is cut off instead. */
+    send(bytes: Uint8Array) {
       if (isOver) return
       if (waiting() > waiting_bytes) cut()
       else add(bytes)
     },
-    offer(bytes) {
+    /** As `send`, for events that may be missed: a reader that lags does not get them. */
+    offer(bytes: Uint8Array) {
       if (!isOver && waiting() <= waiting_bytes / 4) add(bytes)
     },
-    drained() {
+    /** Resolves when the reader has taken what was sent, or is gone. */
+    drained(): Promise<void> {
       if (isOver || (queue.length === 0 && !socket.writableNeedDrain)) return Promise.resolve()
       drained ??= Promise.withResolvers<void>()
       return drained.promise
     },
+    /** Called at each heartbeat: cuts off a reader that reads nothing, or that sends more than `mostRead` bytes. */
     check() {
       const now = socket.bytesWritten - socket.writableLength
       stalled = waiting() > 0 && now === taken ? stalled + 1 : 0
       taken = now
       if (stalled >= stalled_checks || socket.bytesRead - before > mostRead) cut()
     },
+    /** Ends the stream after what was sent. */
     end() {
       isEnding = true
       pump()
     },
     cut,
     isOver: () => isOver,
+    /** How many bytes wait for this reader. */
     waiting,
-    onOver(listener) {
+    onOver(listener: () => void) {
       if (isOver) listener()
       else listeners.push(listener)
     },
@@ -161,9 +150,7 @@ export function createLedger(limit: number, overflow: () => void) {
 }
 
 /** A reader of a hub. */
-export interface Reader {
-  readonly connection: Connection
-}
+export type Reader = { readonly connection: Connection }
 
 /** The readers of one hub. A reader that has everything so far is live and gets new events at once. */
 export function createAudience<R extends Reader>(empty: () => void) {

@@ -7,9 +7,6 @@ import type { FcmpEvent } from '../../wire/fcmp.ts'
 import { type Connection, createAudience, type Reader } from './connection.ts'
 import { frame, heartbeat } from './frames.ts'
 
-/** Everyone who reads the conversation of one run in this process. */
-export type RunHub = ReturnType<typeof createRunHub>
-
 const atOnce = 256
 
 /** Folds the run from its beginning, since events are numbered. They are few, and stay here while anyone reads. */

@@ -7,9 +7,6 @@ import type { EphemeralDelta } from '../../runtime/engine.ts'
 import { type Connection, createAudience, type Reader } from './connection.ts'
 import { deltaFrame, heartbeat, runeFrames, type View } from './frames.ts'
 
-/** Everyone who reads the stream of one session in this process. */
-export type SessionHub = ReturnType<typeof createSessionHub>
-
 interface SessionReader extends Reader {
   readonly view: View
   /** The last rune whose events were sent, or that had none for this reader. */

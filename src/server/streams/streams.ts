@@ -7,9 +7,9 @@ import type { Backend } from '../../surface/backend.ts'
 import { type Limits, usualLimits } from '../limits.ts'
 import { type Connection, createConnection, createLedger } from './connection.ts'
 import type { View } from './frames.ts'
-import { createRunHub, type RunHub } from './run-hub.ts'
-import { createSessionHub, type SessionHub } from './session-hub.ts'
-import { createSummariesHub, type SummariesHub } from './summaries-hub.ts'
+import { createRunHub } from './run-hub.ts'
+import { createSessionHub } from './session-hub.ts'
+import { createSummariesHub } from './summaries-hub.ts'
 
 /** What streams are made of. */
 export interface StreamPorts {
@@ -36,16 +36,18 @@ export type BeginStream = (socket: Socket, headers: Readonly<Record<string, stri
 /** The streams of a server. */
 export type Streams = ReturnType<typeof createStreams>
 
+type RunHub = ReturnType<typeof createRunHub>
+
 /** The live streams of a server. A hub exists while someone reads from it. */
 export function createStreams({ backend, timers, warn }: StreamPorts, given: Partial<StreamLimits> = {}) {
   const limits = { ...usualLimits, ...given }
   const { runelog } = backend
-  const sessions = new Map<string, SessionHub>()
+  const sessions = new Map<string, ReturnType<typeof createSessionHub>>()
   /** By session, then by run, so that a commit wakes only the hubs of its session. */
   const runs = new Map<string, Map<string, RunHub>>()
   const connections = new Set<Connection>()
   const ledger = createLedger(limits.streamsBytes, cutLongest)
-  let summaries: SummariesHub | undefined
+  let summaries: ReturnType<typeof createSummariesHub> | undefined
   let stopBeating = () => {}
 
   const hubs = () => [...sessions.values(), ...[...runs.values()].flatMap((of) => [...of.values()])]

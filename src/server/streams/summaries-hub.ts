@@ -5,9 +5,6 @@ import { summaryCard } from '../../surface/cards.ts'
 import { type Connection, createAudience, type Reader } from './connection.ts'
 import { frame } from './frames.ts'
 
-/** Everyone who keeps a list of sessions up to date. */
-export type SummariesHub = ReturnType<typeof createSummariesHub>
-
 interface SummariesPorts {
   readonly runelog: Pick<Runelog, 'row'>
   readonly now: () => number
