@@ -1,5 +1,5 @@
 /**
- * Writes `spec/api.txt`: what each entry point exports, and every declaration that these exports need. `--check` compares
+ * Writes `spec/api.txt`: the exports of each entry point, and every declaration that these exports need. `--check` compares
  * it instead, so that no change of the public types goes unseen. Files and order of the sources do not matter. Fails on a
  * type that a public signature names and no entry point exports.
  */

@@ -26,7 +26,7 @@ export function broken(text: string, indent = ''): string {
   return [`${indent}${text.slice(0, start + 1)}`, ...members, ...rest(text.slice(end), indent)].join('\n')
 }
 
-/** What stands behind a closing brace may have braces of its own. */
+/** Breaks the rest of a line behind its first braces, which may have braces of its own. */
 function rest(text: string, indent: string): readonly string[] {
   const start = text.indexOf('{')
   if (start < 0 || indent.length + text.length <= width) return [indent + text]
@@ -35,7 +35,7 @@ function rest(text: string, indent: string): readonly string[] {
   return [indent + text.slice(0, start + 1), ...members, ...rest(text.slice(end), indent)]
 }
 
-/** The members of an object type: what stands between semicolons that no bracket encloses. */
+/** The members of an object type. Semicolons that no bracket encloses are between them. */
 function split(body: string): readonly string[] {
   const members: string[] = []
   let from = 0

@@ -23,7 +23,7 @@ export function undocumentedMembers(entries: readonly string[]): readonly string
     .toSorted()
 }
 
-/** What a type has all members of. */
+/** The types whose members a type includes. */
 function basesOf(node: Node): readonly Node[] {
   const isAlias = node.type === 'TSTypeAliasDeclaration'
   const type = node.typeAnnotation as Node

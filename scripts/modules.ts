@@ -10,7 +10,7 @@ export interface Node {
   readonly [member: string]: unknown
 }
 
-/** One source or declaration file: what it declares, and where its names come from. */
+/** One source or declaration file, with its declarations and the origin of its names. */
 export interface Module {
   readonly file: string
   readonly text: string

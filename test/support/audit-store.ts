@@ -3,7 +3,7 @@ import type { Runelog } from '../../src/runelog/port.ts'
 import { createVerifier } from '../../src/runes/verify.ts'
 import { verifierPorts } from './verifier.ts'
 
-/** What is wrong with the logs of a store, as `statewright verify` finds it: hashes, moves, and the readings of guards. */
+/** The problems of the logs of a store, as `statewright verify` finds it: hashes, moves, and the readings of guards. */
 export async function auditStore({ sessionIds, records }: Pick<Runelog, 'sessionIds' | 'records'>) {
   const problems: string[] = []
   for (const session_id of await sessionIds()) {
