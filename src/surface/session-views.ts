@@ -23,7 +23,7 @@ export interface SessionView {
   readonly hidden: ReadonlySet<string>
 }
 
-/** The fold cache of readers. */
+/** The folded sessions of readers, in memory. They hold what `visible` leaves of each rune. */
 export interface SessionViews {
   /** Refused with `not_found` if there is no such session. */
   of(session_id: string): Promise<SessionView>
