@@ -1,13 +1,14 @@
 import { z } from 'zod'
+import { goalOptions } from '../autonomy/goals/goal-context.ts'
 import { faults } from '../faults/catalogue.ts'
-import { mostProblems, type Problem } from '../kernel/json.ts'
+import { boundedJson, jsonLimits, mostProblems, type Problem } from '../kernel/json.ts'
 import { allModels } from '../runelog/models.ts'
 import type { Listener, ReadModel, RunelogReader } from '../runelog/port.ts'
 import { wordsOf } from '../runelog/words.ts'
 import { asOptions, budgetOptions } from '../runtime/options.ts'
 import type { RunHandle } from '../runtime/run-handle.ts'
 import { harmless } from '../runtime/scopes.ts'
-import { closedObject, fieldProblems } from '../runtime/shape-problems.ts'
+import { closedObject, fieldProblems, plainObject } from '../runtime/shape-problems.ts'
 import { readThrown } from '../runtime/thrown.ts'
 import { id } from '../wire/common.ts'
 import { expectedWaiting, settlementOutcome } from '../wire/interaction.ts'
@@ -21,25 +22,36 @@ import type { Warn } from './warnings.ts'
 /** The arguments of a function, in order, by the names that a refusal calls them. */
 type Arguments = Readonly<Record<string, z.ZodType>>
 
-const prose = z
-  .string()
-  .max(10_000)
-  .refine((given) => given.isWellFormed(), 'It has half of a surrogate pair.')
+const isWellFormed = (given: string) => given.isWellFormed()
+const halfPair = 'It has half of a surrogate pair.'
+const prose = z.string().max(10_000).refine(isWellFormed, halfPair)
 const text = prose.min(1)
 const reason = prose.optional()
 const person = prose.trim().min(1).max(200).optional()
 /** Longer than over HTTP: a server puts operation and sender before the key. */
 const key = prose.min(1).max(1_000).optional()
 const limit = z.int().min(1)
-/** JSON that the method itself checks, with its own limits. */
+/** JSON that the method itself copies, with its own limits. */
 const anything = z.unknown().optional()
+/** A copy of JSON, whose content the method checks. */
+const json = z
+  .unknown()
+  .optional()
+  .transform((given, issues) => {
+    const read = given === undefined ? { value: undefined } : boundedJson(given, jsonLimits.plan)
+    if ('value' in read) return read.value
+    issues.addIssue(read.problem)
+    return z.NEVER
+  })
 
 const budget = budgetOptions.optional()
 const { agent, budget: _each, session_budget: _all, ...submission } = submissionBody.shape
 const signed = { repliedBy: person, idempotencyKey: key, expectedWaiting }
 const decision = { task: text.optional(), reason, repliedBy: person, idempotencyKey: key }
 
-const optional = (shape: z.ZodRawShape) => closedObject(shape).optional()
+/** The place of a row in a list. */
+const row = closedObject({ sort: z.number().nullable(), key: prose })
+const optional = (shape: z.ZodRawShape) => plainObject(shape).optional()
 const anId = id.optional()
 
 type Shapes<T> = { readonly [N in keyof T]?: Arguments }
@@ -136,12 +148,21 @@ const shapes = {
     allowAgain: { ...execution, allowedBy: person },
   },
   goals: {
-    // The rest of a goal is checked where it is set.
-    start: { goal: z.looseObject({ sessionId: anId, idempotencyKey: key }) },
+    start: {
+      submission: closedObject({
+        goal: z.string().max(100_000).refine(isWellFormed, halfPair),
+        sessionId: anId,
+        idempotencyKey: key,
+        ...goalOptions.shape,
+        plan: json,
+        facts: json,
+        memory: json,
+      }),
+    },
     show: goal,
     list: {},
     approve: { ...goal, decision: optional(decision) },
-    reject: { ...goal, rejection: optional({ ...decision, plan: anything }) },
+    reject: { ...goal, rejection: optional({ ...decision, plan: json }) },
     cancel: { ...goal, reason },
     result: goal,
   },
@@ -165,7 +186,7 @@ const shapes = {
       answer: closedObject({ answerPack: anything, choices: anything, repliedBy: person, idempotencyKey: key }),
     },
     show: plan,
-    list: { query: optional({ state: planState.optional(), limit: limit.optional(), after: anything }) },
+    list: { query: optional({ state: planState.optional(), limit: limit.optional(), after: row.optional() }) },
     rest: plan,
     files: plan,
     documents: plan,
@@ -178,6 +199,7 @@ const shapes = {
 const from = z.int().min(0)
 const readModels = new Set(allModels(models).map(({ name }) => name))
 const model = z.custom<ReadModel>((given) => readModels.has(Object(given).name), 'Expected a read model of the store.')
+const mostWords = 100
 const runelog = {
   read: {
     ...session,
@@ -192,7 +214,11 @@ const runelog = {
   sessionIds: {},
   search: {
     query: closedObject({
-      words: z.array(prose).transform((words) => words.flatMap(wordsOf)),
+      // Cut before it is read: a list may claim to have four billion items.
+      words: z
+        .preprocess((given) => (Array.isArray(given) ? given.slice(0, mostWords + 1) : given), z.array(prose))
+        .transform((words) => (words.length > mostWords ? words : words.flatMap(wordsOf)))
+        .refine(({ length }) => length <= mostWords, `Expected at most ${mostWords} words.`),
       before: z.number().optional(),
       limit: from,
     }),
@@ -203,7 +229,7 @@ const runelog = {
     query: closedObject({
       tag: prose.optional(),
       prefix: prose.optional(),
-      after: closedObject({ sort: z.number().nullable(), key: prose }).optional(),
+      after: row.optional(),
       limit: from.optional(),
       backward: z.boolean().optional(),
       by_key: z.boolean().optional(),

@@ -4,7 +4,7 @@ import type { Budget } from '../observation/session-state.ts'
 import { askPerson } from './ecs/request.ts'
 import type { AnyModel, Model } from './model.ts'
 import { asRecord, type BudgetOptions, budgetOptions } from './options.ts'
-import { fieldProblems, problemSentence, unknownField } from './shape-problems.ts'
+import { fieldProblems, isPlain, problemSentence, unknownField } from './shape-problems.ts'
 import { createRegistry, type Registry } from './tools/registry.ts'
 import type { Tool } from './tools/tool.ts'
 import { type Price, type RetryPolicy, usualRetries } from './turns/model-call.ts'
@@ -108,7 +108,7 @@ function misspelled(given: object, defined: object): Problem | undefined {
 }
 
 function unreadRetries({ retries }: Given): Problem | undefined {
-  if (retries === undefined || (typeof retries === 'object' && retries !== null)) return undefined
+  if (retries === undefined || (retries === Object(retries) && isPlain(retries))) return undefined
   return { field: 'retries', says: 'Expected an object, such as { tries: 5 }.' }
 }
 
