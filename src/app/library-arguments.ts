@@ -248,8 +248,48 @@ const signal = z.instanceof(AbortSignal).optional()
 const events = { options: optional({ after: z.int().min(0).optional(), signal }) }
 const watch = { ...goal, signal }
 
-/** The same Statewright, which refuses arguments that do not fit before it reads or records anything. */
-export function checkingArguments(sw: Statewright, warn: Warn): Statewright {
+/**
+ * The same Statewright, which refuses arguments that do not fit before it reads or records anything. `refuseClosed`
+ * throws once the store is closed: not every method would reach the store, and a store in memory could still be read.
+ */
+export function checkingArguments(sw: Statewright, warn: Warn, refuseClosed: () => void): Statewright {
+  function readArguments(...given: Parameters<typeof copyArguments>): unknown[] {
+    refuseClosed()
+    return copyArguments(...given)
+  }
+  function checkingHandle<H extends RunHandle>(run: H): H {
+    return { ...checking('run.', run, handle), events: checkingItems('run.events', events, run.events) }
+  }
+
+  /**
+   * Refuses unfit arguments when the first item is asked for. A generator in between would delay each item by a turn of the
+   * event loop, and text that is not recorded yet would overtake the rune before it.
+   */
+  function checkingItems<A extends unknown[], T>(
+    operation: string,
+    shape: Arguments,
+    items: (...args: A) => AsyncIterable<T>,
+  ): (...args: A) => AsyncIterable<T> {
+    return (...args) => ({
+      [Symbol.asyncIterator]() {
+        try {
+          return items(...(readArguments(operation, shape, args) as A))[Symbol.asyncIterator]()
+        } catch (error) {
+          return { next: () => Promise.reject(error) }
+        }
+      },
+    })
+  }
+
+  function checking<T extends object>(of: string, target: T, shapes: Shapes<T>): T {
+    const functions = target as Readonly<Record<string, (...args: unknown[]) => unknown>>
+    const checked = Object.entries<Arguments | undefined>(shapes).map(([name, shape = {}]) => {
+      const call = async (...args: unknown[]) => functions[name]?.(...readArguments(`${of}${name}`, shape, args))
+      return [name, call] as const
+    })
+    return { ...target, ...Object.fromEntries(checked) }
+  }
+
   const runs = checking('runs.', sw.runs, shapes.runs)
   const goals = checking('goals.', sw.goals, shapes.goals)
   const { read, head, sessionIds, search, row, rows, tags, count } = sw.runelog
@@ -260,6 +300,10 @@ export function checkingArguments(sw: Statewright, warn: Warn): Statewright {
       ...runs,
       start: async (asked) => checkingHandle(await runs.start(asked)),
       get: async (run_id) => checkingHandle(await runs.get(run_id)),
+      listen(given) {
+        refuseClosed()
+        return sw.runs.listen(given)
+      },
     },
     sessions: checking('sessions.', sw.sessions, shapes.sessions),
     inbox: checking('inbox.', sw.inbox, shapes.inbox),
@@ -280,41 +324,8 @@ export function checkingArguments(sw: Statewright, warn: Warn): Statewright {
   }
 }
 
-function checkingHandle<H extends RunHandle>(run: H): H {
-  return { ...checking('run.', run, handle), events: checkingItems('run.events', events, run.events) }
-}
-
-/**
- * Refuses unfit arguments when the first item is asked for. A generator in between would delay each item by a turn of the
- * event loop, and text that is not recorded yet would overtake the rune before it.
- */
-function checkingItems<A extends unknown[], T>(
-  operation: string,
-  shape: Arguments,
-  items: (...args: A) => AsyncIterable<T>,
-): (...args: A) => AsyncIterable<T> {
-  return (...args) => ({
-    [Symbol.asyncIterator]() {
-      try {
-        return items(...(readArguments(operation, shape, args) as A))[Symbol.asyncIterator]()
-      } catch (error) {
-        return { next: () => Promise.reject(error) }
-      }
-    },
-  })
-}
-
-function checking<T extends object>(of: string, target: T, shapes: Shapes<T>): T {
-  const functions = target as Readonly<Record<string, (...args: unknown[]) => unknown>>
-  const checked = Object.entries<Arguments | undefined>(shapes).map(([name, shape = {}]) => {
-    const call = async (...args: unknown[]) => functions[name]?.(...readArguments(`${of}${name}`, shape, args))
-    return [name, call] as const
-  })
-  return { ...target, ...Object.fromEntries(checked) }
-}
-
 /** A copy of the arguments. Each member is read once: a getter may throw, or return something else the next time. */
-function readArguments(operation: string, shapes: Arguments, args: readonly unknown[]): unknown[] {
+function copyArguments(operation: string, shapes: Arguments, args: readonly unknown[]): unknown[] {
   const problems: (Problem & { in: string })[] = []
   // Surplus arguments are ignored, since `map` passes them. A method without arguments refuses them: its caller expects
   // them to have an effect.

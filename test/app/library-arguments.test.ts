@@ -1,8 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createStatewright, type Statewright } from '../../src/app/statewright.ts'
+import { isFault } from '../../src/faults/catalogue.ts'
 import { Fault } from '../../src/faults/fault.ts'
 import { agent } from '../../src/runtime/define-agent.ts'
 import { breakOff, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { scratchFolder } from '../support/scratch-folder.ts'
+
+const scratch = scratchFolder('library-arguments')
 
 function planted(): never {
   throw new Error('planted')
@@ -34,10 +38,10 @@ const hostile: Readonly<Record<string, unknown>> = {
 const others = ['agents.list', 'idle', 'close']
 const groups = ['runs', 'sessions', 'inbox', 'agents', 'executions', 'goals', 'plans', 'runelog'] as const
 
-async function opened() {
+async function opened(store = 'memory:') {
   const warnings: string[] = []
   const sw = await createStatewright({
-    store: 'memory:',
+    store,
     agents: { main: agent({ role: 'main', model: scriptedModel([say('Done.')]) }) },
     warn: (_, details) => warnings.push((details as { error: string }).error),
   })
@@ -326,3 +330,54 @@ test('library: options that are no plain object are refused, since a map or a pr
     ])
       expect(make).toThrow(expect.objectContaining({ code: 'bad_definition' }))
 })
+
+test.each(['memory:', 'sqlite'])(
+  'library: after close() every function refuses with store_closed (%s)',
+  async (kind) => {
+    // GIVEN a session with a run, and followers of both
+    const { sw } = await opened(kind === 'sqlite' ? `sqlite:${scratch.fresh()}/a.db` : kind)
+    const run = await sw.runs.start({ agent: 'main', input: 'Go.' })
+    await run.result()
+    const { sessionId, runId } = run
+    const last = (await sw.runelog.head(sessionId))?.event_id ?? 0
+    const waiting = sw.runelog.follow(sessionId, last, new AbortController().signal)[Symbol.asyncIterator]().next()
+    const ended = waiting.then(
+      () => 'a rune',
+      ({ code }) => code,
+    )
+
+    // WHEN it is closed
+    await sw.close()
+
+    // THEN the follower ends, and no function answers
+    expect(await ended).toBe('store_closed')
+    const {
+      sessionId: _session,
+      runId: _run,
+      isRepeated: _repeated,
+      result: _result,
+      ...ofRun
+    } = run as object as Record<string, never>
+    const calls = [...functionsOf(sw), ...Object.entries(ofRun as Functions)]
+    const answered: string[] = []
+    for (const [name, ask] of calls)
+      for (const args of [
+        [],
+        [sessionId],
+        [runId],
+        [sessionId, 1, 'why'],
+        [() => {}],
+        [sessionId, 0, new AbortController().signal],
+      ])
+        try {
+          const answer = ask(...args)
+          const items = Object(answer)[Symbol.asyncIterator]
+          await (items === undefined ? answer : items.call(answer).next())
+          answered.push(name)
+        } catch (error) {
+          if (!isFault(error, 'store_closed')) answered.push(`${name}: ${error}`)
+        }
+    expect(answered).toEqual([])
+    await sw.close()
+  },
+)
