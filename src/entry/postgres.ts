@@ -39,7 +39,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   }
   if (typeof url !== 'string' || parseStoreUrl(url).kind !== 'postgres')
     throw faults.store_unusable({
-      store: typeof url === 'string' ? shownStore(url) : sayValue(url),
+      store: typeof url === 'string' ? shownStore(url).slice(0, 200) : sayValue(url),
       problem: 'it is no PostgreSQL store. Use postgres://HOST/DATABASE.',
     })
   const store = await openStore(url, options)

@@ -20,5 +20,8 @@ export function parseStoreUrl(url: string): StorePlace {
 }
 
 function unsupported(url: string, hint = 'Use sqlite:./file.db, postgres://HOST/DATABASE or memory:.') {
-  return faults.store_unusable({ store: shownStore(url), problem: `it is no supported store URL. ${hint}` })
+  return faults.store_unusable({
+    store: shownStore(url).slice(0, 200),
+    problem: `it is no supported store URL. ${hint}`,
+  })
 }

@@ -28,7 +28,7 @@ const hostName = z
   .regex(/^(\*\.)?[^\s/:*@[\]]+$|^\[[0-9a-f:.]+\]$/i, 'Expected a host name, such as "example.com" or "*.example.com".')
 
 const workspaceOptions = plainObject({
-  root: z.string(),
+  root: z.string().max(4_096),
   shell: plainObject({ network: z.boolean().optional(), ...limits }).optional(),
   fetch: plainObject({
     allow: z.array(hostName),
