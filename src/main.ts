@@ -53,7 +53,10 @@ function io(): Omit<Io, 'command'> {
 function leaveWithReader(): void {
   let isLeaving = false
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
+    if (error.code !== 'EPIPE') {
+      process.stderr.write(`The output cannot be written: ${error.message}.\n`)
+      process.exit(exits.failed)
+    }
     if (!isLeaving) process.kill(process.pid, 'SIGTERM')
     isLeaving = true
   })

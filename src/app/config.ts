@@ -16,6 +16,12 @@ const isFunction = (value: unknown) => typeof value === 'function'
 
 const logFunction = z.custom<unknown>(isFunction, 'Expected a function.')
 
+const having = (...names: readonly string[]) =>
+  z.custom<unknown>(
+    (given) => names.every((name) => isFunction(Object(given)[name])),
+    `Expected an object with the functions ${names.join(', ')}.`,
+  )
+
 const store = z.custom<string | Store>(
   (given) => (typeof given === 'string' ? given !== '' : isFunction(Object(Object(given).runelog).append)),
   'Expected "sqlite:./file.db", "postgres://…", "memory:", or a store that is open already.',
@@ -81,7 +87,15 @@ const configShape = closedObject({
   warn: logFunction.optional(),
   log: closedObject({ info: logFunction, debug: logFunction }).partial().optional(),
   server: serverShape.optional(),
-  ports: z.looseObject({}).optional(),
+  ports: closedObject({
+    clock: having('now', 'monotonic'),
+    timers: having('after'),
+    ids: having('next'),
+    random: logFunction,
+    store: having('sha256', 'random', 'now', 'signer'),
+  })
+    .partial()
+    .optional(),
 })
 
 /** A process that only gives commands needs no agents: other processes work. */

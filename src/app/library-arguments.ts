@@ -1,13 +1,14 @@
 import { z } from 'zod'
+import { goalOptions } from '../autonomy/goals/goal-context.ts'
 import { faults } from '../faults/catalogue.ts'
-import { mostProblems, type Problem } from '../kernel/json.ts'
+import { boundedJson, jsonLimits, mostProblems, type Problem } from '../kernel/json.ts'
 import { allModels } from '../runelog/models.ts'
 import type { Listener, ReadModel, RunelogReader } from '../runelog/port.ts'
 import { wordsOf } from '../runelog/words.ts'
 import { asOptions, budgetOptions } from '../runtime/options.ts'
 import type { RunHandle } from '../runtime/run-handle.ts'
 import { harmless } from '../runtime/scopes.ts'
-import { closedObject, fieldProblems } from '../runtime/shape-problems.ts'
+import { closedObject, fieldProblems, plainObject } from '../runtime/shape-problems.ts'
 import { readThrown } from '../runtime/thrown.ts'
 import { id } from '../wire/common.ts'
 import { expectedWaiting, settlementOutcome } from '../wire/interaction.ts'
@@ -21,25 +22,36 @@ import type { Warn } from './warnings.ts'
 /** The arguments of a function, in order, by the names that a refusal calls them. */
 type Arguments = Readonly<Record<string, z.ZodType>>
 
-const prose = z
-  .string()
-  .max(10_000)
-  .refine((given) => given.isWellFormed(), 'It has half of a surrogate pair.')
+const isWellFormed = (given: string) => given.isWellFormed()
+const halfPair = 'It has half of a surrogate pair.'
+const prose = z.string().max(10_000).refine(isWellFormed, halfPair)
 const text = prose.min(1)
 const reason = prose.optional()
 const person = prose.trim().min(1).max(200).optional()
 /** Longer than over HTTP: a server puts operation and sender before the key. */
 const key = prose.min(1).max(1_000).optional()
 const limit = z.int().min(1)
-/** JSON that the method itself checks, with its own limits. */
+/** JSON that the method itself copies, with its own limits. */
 const anything = z.unknown().optional()
+/** A copy of JSON, whose content the method checks. */
+const json = z
+  .unknown()
+  .optional()
+  .transform((given, issues) => {
+    const read = given === undefined ? { value: undefined } : boundedJson(given, jsonLimits.plan)
+    if ('value' in read) return read.value
+    issues.addIssue(read.problem)
+    return z.NEVER
+  })
 
 const budget = budgetOptions.optional()
 const { agent, budget: _each, session_budget: _all, ...submission } = submissionBody.shape
 const signed = { repliedBy: person, idempotencyKey: key, expectedWaiting }
 const decision = { task: text.optional(), reason, repliedBy: person, idempotencyKey: key }
 
-const optional = (shape: z.ZodRawShape) => closedObject(shape).optional()
+/** The place of a row in a list. */
+const row = closedObject({ sort: z.number().nullable(), key: prose })
+const optional = (shape: z.ZodRawShape) => plainObject(shape).optional()
 const anId = id.optional()
 
 type Shapes<T> = { readonly [N in keyof T]?: Arguments }
@@ -137,12 +149,21 @@ const shapes = {
   },
   machines: { topology: { machine: text } },
   goals: {
-    // The rest of a goal is checked where it is set.
-    start: { goal: z.looseObject({ sessionId: anId, idempotencyKey: key }) },
+    start: {
+      submission: closedObject({
+        goal: z.string().max(100_000).refine(isWellFormed, halfPair),
+        sessionId: anId,
+        idempotencyKey: key,
+        ...goalOptions.shape,
+        plan: json,
+        facts: json,
+        memory: json,
+      }),
+    },
     show: goal,
     list: {},
     approve: { ...goal, decision: optional(decision) },
-    reject: { ...goal, rejection: optional({ ...decision, plan: anything }) },
+    reject: { ...goal, rejection: optional({ ...decision, plan: json }) },
     cancel: { ...goal, reason },
     result: goal,
   },
@@ -166,7 +187,7 @@ const shapes = {
       answer: closedObject({ answerPack: anything, choices: anything, repliedBy: person, idempotencyKey: key }),
     },
     show: plan,
-    list: { query: optional({ state: planState.optional(), limit: limit.optional(), after: anything }) },
+    list: { query: optional({ state: planState.optional(), limit: limit.optional(), after: row.optional() }) },
     rest: plan,
     files: plan,
     documents: plan,
@@ -179,6 +200,7 @@ const shapes = {
 const from = z.int().min(0)
 const readModels = new Set(allModels(models).map(({ name }) => name))
 const model = z.custom<ReadModel>((given) => readModels.has(Object(given).name), 'Expected a read model of the store.')
+const mostWords = 100
 const runelog = {
   read: {
     ...session,
@@ -193,7 +215,11 @@ const runelog = {
   sessionIds: {},
   search: {
     query: closedObject({
-      words: z.array(prose).transform((words) => words.flatMap(wordsOf)),
+      // Cut before it is read: a list may claim to have four billion items.
+      words: z
+        .preprocess((given) => (Array.isArray(given) ? given.slice(0, mostWords + 1) : given), z.array(prose))
+        .transform((words) => (words.length > mostWords ? words : words.flatMap(wordsOf)))
+        .refine(({ length }) => length <= mostWords, `Expected at most ${mostWords} words.`),
       before: z.number().optional(),
       limit: from,
     }),
@@ -204,7 +230,7 @@ const runelog = {
     query: closedObject({
       tag: prose.optional(),
       prefix: prose.optional(),
-      after: closedObject({ sort: z.number().nullable(), key: prose }).optional(),
+      after: row.optional(),
       limit: from.optional(),
       backward: z.boolean().optional(),
       byKey: z.boolean().optional(),
@@ -223,8 +249,48 @@ const signal = z.instanceof(AbortSignal).optional()
 const events = { options: optional({ after: z.int().min(0).optional(), signal }) }
 const watch = { ...goal, signal }
 
-/** The same Statewright, which refuses arguments that do not fit before it reads or records anything. */
-export function checkingArguments(sw: Statewright, warn: Warn): Statewright {
+/**
+ * The same Statewright, which refuses arguments that do not fit before it reads or records anything. `refuseClosed`
+ * throws once the store is closed: not every method would reach the store, and a store in memory could still be read.
+ */
+export function checkingArguments(sw: Statewright, warn: Warn, refuseClosed: () => void): Statewright {
+  function readArguments(...given: Parameters<typeof copyArguments>): unknown[] {
+    refuseClosed()
+    return copyArguments(...given)
+  }
+  function checkingHandle<H extends RunHandle>(run: H): H {
+    return { ...checking('run.', run, handle), events: checkingItems('run.events', events, run.events) }
+  }
+
+  /**
+   * Refuses unfit arguments when the first item is asked for. A generator in between would delay each item by a turn of the
+   * event loop, and text that is not recorded yet would overtake the rune before it.
+   */
+  function checkingItems<A extends unknown[], T>(
+    operation: string,
+    shape: Arguments,
+    items: (...args: A) => AsyncIterable<T>,
+  ): (...args: A) => AsyncIterable<T> {
+    return (...args) => ({
+      [Symbol.asyncIterator]() {
+        try {
+          return items(...(readArguments(operation, shape, args) as A))[Symbol.asyncIterator]()
+        } catch (error) {
+          return { next: () => Promise.reject(error) }
+        }
+      },
+    })
+  }
+
+  function checking<T extends object>(of: string, target: T, shapes: Shapes<T>): T {
+    const functions = target as Readonly<Record<string, (...args: unknown[]) => unknown>>
+    const checked = Object.entries<Arguments | undefined>(shapes).map(([name, shape = {}]) => {
+      const call = async (...args: unknown[]) => functions[name]?.(...readArguments(`${of}${name}`, shape, args))
+      return [name, call] as const
+    })
+    return { ...target, ...Object.fromEntries(checked) }
+  }
+
   const runs = checking('runs.', sw.runs, shapes.runs)
   const goals = checking('goals.', sw.goals, shapes.goals)
   const { read, head, sessionIds, search, row, rows, tags, count } = sw.runelog
@@ -235,6 +301,10 @@ export function checkingArguments(sw: Statewright, warn: Warn): Statewright {
       ...runs,
       start: async (asked) => checkingHandle(await runs.start(asked)),
       get: async (run_id) => checkingHandle(await runs.get(run_id)),
+      listen(given) {
+        refuseClosed()
+        return sw.runs.listen(given)
+      },
     },
     sessions: checking('sessions.', sw.sessions, shapes.sessions),
     inbox: checking('inbox.', sw.inbox, shapes.inbox),
@@ -256,41 +326,8 @@ export function checkingArguments(sw: Statewright, warn: Warn): Statewright {
   }
 }
 
-function checkingHandle<H extends RunHandle>(run: H): H {
-  return { ...checking('run.', run, handle), events: checkingItems('run.events', events, run.events) }
-}
-
-/**
- * Refuses unfit arguments when the first item is asked for. A generator in between would delay each item by a turn of the
- * event loop, and text that is not recorded yet would overtake the rune before it.
- */
-function checkingItems<A extends unknown[], T>(
-  operation: string,
-  shape: Arguments,
-  items: (...args: A) => AsyncIterable<T>,
-): (...args: A) => AsyncIterable<T> {
-  return (...args) => ({
-    [Symbol.asyncIterator]() {
-      try {
-        return items(...(readArguments(operation, shape, args) as A))[Symbol.asyncIterator]()
-      } catch (error) {
-        return { next: () => Promise.reject(error) }
-      }
-    },
-  })
-}
-
-function checking<T extends object>(of: string, target: T, shapes: Shapes<T>): T {
-  const functions = target as Readonly<Record<string, (...args: unknown[]) => unknown>>
-  const checked = Object.entries<Arguments | undefined>(shapes).map(([name, shape = {}]) => {
-    const call = async (...args: unknown[]) => functions[name]?.(...readArguments(`${of}${name}`, shape, args))
-    return [name, call] as const
-  })
-  return { ...target, ...Object.fromEntries(checked) }
-}
-
 /** A copy of the arguments. Each member is read once: a getter may throw, or return something else the next time. */
-function readArguments(operation: string, shapes: Arguments, args: readonly unknown[]): unknown[] {
+function copyArguments(operation: string, shapes: Arguments, args: readonly unknown[]): unknown[] {
   const problems: (Problem & { in: string })[] = []
   // Surplus arguments are ignored, since `map` passes them. A method without arguments refuses them: its caller expects
   // them to have an effect.

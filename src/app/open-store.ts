@@ -12,6 +12,7 @@ import { claimOwnFile } from '../adapters/workspace/own-files.ts'
 import { coordinations } from '../autonomy/plans/recorded.ts'
 import { faults } from '../faults/catalogue.ts'
 import type { Fault } from '../faults/fault.ts'
+import { shownStore } from '../kernel/printable.ts'
 import { openMemoryRunelog } from '../runelog/memory.ts'
 import type { Runelog, RunelogOptions, StorePorts } from '../runelog/port.ts'
 import { createRedactor, type Redactor } from '../runelog/redactor.ts'
@@ -208,7 +209,7 @@ export async function backUp(url: string, folder: string): Promise<BackedUp> {
   const place = parseStoreUrl(url)
   if (place.kind !== 'sqlite')
     throw faults.store_unusable({
-      store: url,
+      store: shownStore(url),
       problem: 'only a SQLite file is copied here; use pg_dump for PostgreSQL.',
     })
   refuseMissing(url)

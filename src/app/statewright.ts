@@ -5,6 +5,7 @@ import type { McpPorts, McpServers } from '../adapters/mcp/open-servers.ts'
 import { type McpServer, type McpServerOptions, pickTools } from '../adapters/mcp/server-config.ts'
 import { faults } from '../faults/catalogue.ts'
 import type { Sha256 } from '../kernel/digest.ts'
+import { shownStore } from '../kernel/printable.ts'
 import { type Agent, type AgentDefinition, checkedAgent, equip } from '../runtime/define-agent.ts'
 import { delegateTool } from '../runtime/delegation.ts'
 import { type Assignment, createAssignment } from '../runtime/dispatch/dispatch.ts'
@@ -197,7 +198,13 @@ async function openWith(
       ? 'the store stays locked until this process ends'
       : 'its outcome stays open until it returns or this process ends'
     if (at_work.length > 0) warn(`an irreversible action is still under way; ${stays}`, { at_work })
-    if (!store.isExclusive || at_work.length === 0) await closeStore(store)
+    if (store.isExclusive && at_work.length > 0) return
+    isClosed = true
+    await closeStore(store)
+  }
+  let isClosed = false
+  const refuseClosed = () => {
+    if (isClosed) throw faults.store_closed({ store: shownStore(String(options.store)) })
   }
   let stopped: Promise<void> | undefined
   let client: Client | undefined
@@ -220,6 +227,7 @@ async function openWith(
       },
     },
     warn,
+    refuseClosed,
   )
   return { sw, workOn: runtime.workOn }
 }

@@ -21,7 +21,8 @@ export async function openWorkingClient(where: Where): Promise<Client> {
   return orThroughServer(where, async (url) => {
     const config = await loadConfig(where.config)
     const { sw, workOn } = await openForCommand({ ...config, store: url, warn: withDefaults(config).warn })
-    return { ...localClient(backendOf(sw, keyOf(url)), () => sw.close()), workOn }
+    const client = localClient(backendOf(sw, keyOf(url)), () => sw.close())
+    return { ...client, workOn, ...(sw.isExclusive && { idle: sw.idle }) }
   })
 }
 

@@ -1,5 +1,5 @@
+import { shownStore } from '../kernel/printable.ts'
 import { answeredBy } from '../observation/describe.ts'
-import { shownStore } from '../surface/store-url.ts'
 import type { Io } from './host.ts'
 import type { clientOptions, Values } from './options.ts'
 

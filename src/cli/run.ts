@@ -51,7 +51,17 @@ function find(commands: readonly Command[], name: string): Command {
 
 function read(command: Command, args: readonly string[]): Arguments {
   try {
-    return parseArgs({ args: [...args], options: command.options, allowPositionals: true, strict: true })
+    const { tokens, ...read } = parseArgs({
+      args: [...args],
+      options: command.options,
+      allowPositionals: true,
+      strict: true,
+      tokens: true,
+    })
+    const names = tokens.flatMap((token) => (token.kind === 'option' && token.value !== undefined ? [token.name] : []))
+    const twice = names.find((name, i) => names.indexOf(name) < i)
+    if (twice === undefined) return read
+    throw faults.bad_usage({ problem: `--${twice} is given more than once.`, usage: command.usage })
   } catch (error) {
     if (!isParseError(error)) throw error
     throw faults.bad_usage({ problem: unknownOption(command, error.message) ?? error.message, usage: command.usage })

@@ -4,7 +4,9 @@ import { z } from 'zod'
 import { shortestLeaseMs } from '../app/defaults.ts'
 import { closeStore, type OpenStore, openStore } from '../app/open-store.ts'
 import { faults } from '../faults/catalogue.ts'
+import { shownStore } from '../kernel/printable.ts'
 import { closedObject, fieldProblems, problemSentence } from '../runtime/shape-problems.ts'
+import { sayValue } from '../runtime/thrown.ts'
 import { parseStoreUrl } from '../surface/store-url.ts'
 
 /** Options of `openPostgres`. */
@@ -38,7 +40,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   }
   if (typeof url !== 'string' || parseStoreUrl(url).kind !== 'postgres')
     throw faults.store_unusable({
-      store: String(url),
+      store: typeof url === 'string' ? shownStore(url).slice(0, 200) : sayValue(url),
       problem: 'it is no PostgreSQL store. Use postgres://HOST/DATABASE.',
     })
   const store = await openStore(url, options)

@@ -30,3 +30,12 @@ export function* piecesOf(text: string, size: number): Generator<string> {
     from = to
   }
 }
+
+/** A store URL for people, without a password. A misspelled URL may hold one too, so it is masked as a text. */
+export function shownStore(store: string): string {
+  if (/^(memory:|sqlite:(?!\/\/))/.test(store)) return store
+  const [known = ''] = /^(?:[^:/@]*:\/\/)?[^:/@]*/.exec(store) ?? []
+  const [colon, at] = [store.indexOf(':', known.length), store.lastIndexOf('@')]
+  const open = colon >= 0 && colon < at ? `${known}${store.slice(at)}` : store
+  return open.replace(/(?<=[?&])\w*password=[^&#]*&?/gi, '').replace(/[?&]$/, '')
+}

@@ -22,6 +22,9 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
   const tables = new Map(models.map(({ name }) => [name, new Map<string, Row>()]))
 
   let isClosed = false
+  const check = () => {
+    if (isClosed) throw faults.store_closed({ store: 'memory:' })
+  }
 
   const rowsOf = <V extends Json>({ name }: ReadModel<V>) => tables.get(name) as Map<string, Row<V>> | undefined
   const texts = tables.get(searchModel) as Map<string, Row<string>> | undefined
@@ -36,7 +39,7 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
   }
 
   function record(batch: Prepared) {
-    if (isClosed) throw faults.store_closed({ store: 'memory:' })
+    check()
     const { session_id } = batch
     const head = heads.get(session_id)
     const changes = judge(batch, head, look, models)
@@ -61,7 +64,7 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
       if (backward) chosen.reverse()
       return chosen.slice(0, limit).map((r) => toRune(r, records[r.event_id - 2]?.hash ?? genesis))
     },
-    follow: (session_id, after, signal) => follow({ read: store.read, bell }, session_id, after, signal),
+    follow: (session_id, after, signal) => follow({ read: store.read, bell, check }, session_id, after, signal),
     head: async (session_id) => heads.get(session_id),
     sessionIds: async () => [...heads.keys()],
     row: async (model, key) => look(model, key),
@@ -101,6 +104,7 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
     },
     async close() {
       isClosed = true
+      bell.ringAll()
     },
   }
   return store

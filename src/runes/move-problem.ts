@@ -65,6 +65,11 @@ export function moveProblem(draft: Recording): string | undefined {
   return `No machine "${machine}" declares ${from ?? 'nothing'} → ${to} on ${trigger ?? 'opening'} with this kind of rune.`
 }
 
+/** Whether a rune's `guards` are a list of readings, each in the form in which it is recorded. */
+export function areReadings(value: unknown): value is readonly Reading[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isReading)
+}
+
 function isReading(value: unknown): value is Reading {
   const { guard, holds, because } = Object(value) as Partial<Record<keyof Reading, unknown>>
   if (typeof guard !== 'string' || typeof holds !== 'boolean' || typeof because !== 'string') return false
@@ -73,7 +78,7 @@ function isReading(value: unknown): value is Reading {
 
 /** Readings belong to a move whose edge, or an edge that it carries, has guards. A false one is never recorded. */
 function readingProblem({ guards, kind }: Recording, move: Declared | undefined): string | undefined {
-  if (guards !== undefined && (!Array.isArray(guards) || guards.length === 0 || !guards.every(isReading)))
+  if (guards !== undefined && !areReadings(guards))
     return `Readings are a list of guard, holds and because, each with at most ${longestReason} plain characters.`
   const { machine = '', from = null, to = '', trigger = null, guards: own = [] } = move ?? {}
   if (guards !== undefined && (from === null || trigger === null)) return 'Only a move has readings of guards.'

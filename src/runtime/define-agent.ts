@@ -4,7 +4,8 @@ import type { Budget } from '../observation/session-state.ts'
 import { askPerson } from './ecs/request.ts'
 import type { AnyModel, Model } from './model.ts'
 import { asRecord, type BudgetOptions, budgetOptions } from './options.ts'
-import { fieldProblems, problemSentence, unknownField } from './shape-problems.ts'
+import { fieldProblems, isPlain, problemSentence, unknownField } from './shape-problems.ts'
+import { sayValue } from './thrown.ts'
 import { createRegistry, type Registry } from './tools/registry.ts'
 import type { Tool } from './tools/tool.ts'
 import { type Price, type RetryPolicy, usualRetries } from './turns/model-call.ts'
@@ -67,7 +68,8 @@ export type AgentOptions = Pick<Agent, 'role' | 'model'> &
  * `bad_definition` if a field is unknown or does not fit; the message names the field and what is allowed.
  */
 export function agent(given: AgentOptions): Agent {
-  return checkedAgent(given, String(given?.role), '')
+  const role: unknown = given?.role
+  return checkedAgent(given, typeof role === 'string' ? role.slice(0, longestQuote) : sayValue(role), '')
 }
 
 /** Fills in defaults and refuses what does not fit, with the path of the field: `path` is such as `agents.support.`. */
@@ -112,13 +114,13 @@ function misspelled(given: object, defined: object): Problem | undefined {
 }
 
 function unreadRetries({ retries }: AgentOptions): Problem | undefined {
-  if (retries === undefined || (typeof retries === 'object' && retries !== null)) return undefined
+  if (retries === undefined || (retries === Object(retries) && isPlain(retries))) return undefined
   return { field: 'retries', says: 'Expected an object, such as { tries: 5 }.' }
 }
 
 function problemWith(agent: Agent): Problem | undefined {
   const { role, model, tools, instructions, budget, price, maxRounds, retries, mayAsk, prepare } = agent
-  if (typeof role !== 'string' || role.trim() === '')
+  if (typeof role !== 'string' || role.trim() === '' || !role.isWellFormed())
     return { field: 'role', says: 'An agent needs a role, such as "support".' }
   if (typeof instructions !== 'string') return { field: 'instructions', says: 'Expected a text.' }
   if (typeof mayAsk !== 'boolean') return { field: 'mayAsk', says: 'Expected true or false.' }
@@ -127,21 +129,23 @@ function problemWith(agent: Agent): Problem | undefined {
   if (modelProblem !== undefined) return { field: 'model', says: modelProblem }
   for (const field of ['tools', 'delegates', 'mcp'] as const)
     if (!Array.isArray(agent[field])) return { field, says: 'Expected a list, as in [one, another].' }
+  for (const field of ['delegates', 'mcp'] as const)
+    if (!agent[field].every((one) => typeof one === 'string')) return { field, says: 'Expected a list of names.' }
   const unmade = tools.findIndex((tool) => typeof Object(tool).run !== 'function' || tool.approval === undefined)
   if (unmade >= 0) return { field: 'tools', says: `tools[${unmade}] is not a tool. Make it with tool({ … }).` }
   const names = tools.map((tool) => tool.name)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice !== undefined) return { field: 'tools', says: `Two of its tools are called ${twice}.` }
   if (!isCount(maxRounds))
-    return { field: 'maxRounds', says: `maxRounds is ${maxRounds}; it must be a whole number, at least 1.` }
+    return { field: 'maxRounds', says: `maxRounds is ${sayValue(maxRounds)}; it must be a whole number, at least 1.` }
   const { tries, firstDelayMs, longestDelayMs, ...unknown } = retries
   const [strange] = Object.keys(unknown)
   if (strange !== undefined)
     return { field: `retries.${strange}`, says: unknownField(strange, Object.keys(usualRetries)) }
   if (!isCount(tries))
-    return { field: 'retries', says: `retries.tries is ${tries}; it must be a whole number, at least 1.` }
+    return { field: 'retries', says: `retries.tries is ${sayValue(tries)}; it must be a whole number, at least 1.` }
   for (const [field, wait] of Object.entries({ firstDelayMs, longestDelayMs }))
-    if (!isCount(wait + 1))
+    if (typeof wait !== 'number' || !isCount(wait + 1))
       return { field: `retries.${field}`, says: 'It must be a whole number of milliseconds, and not negative.' }
   if (price !== null && !(price.inputUsdPerMillion >= 0 && price.outputUsdPerMillion >= 0))
     return { field: 'price', says: 'It needs inputUsdPerMillion and outputUsdPerMillion, neither negative.' }
@@ -150,11 +154,14 @@ function problemWith(agent: Agent): Problem | undefined {
   return { field: 'budget', says: `Its budget does not fit: ${problemSentence(fieldProblems(checked.error))}.` }
 }
 
+/** How much of a text that does not fit a refusal quotes. */
+const longestQuote = 200
+
 const isCount = (value: number) => Number.isSafeInteger(value) && value >= 1
 
 function problemWithModel(model: unknown): string | undefined {
   if (typeof model === 'string')
-    return `Its model is the text ${JSON.stringify(model)}, but a model is an object: ${importFor(model)}. For a first try without a provider: import { scriptedModel } from 'statewright/testing'.`
+    return `Its model is the text ${sayValue(model)}, but a model is an object: ${importFor(model.slice(0, longestQuote))}. For a first try without a provider: import { scriptedModel } from 'statewright/testing'.`
   const { id, stream, specificationVersion, doStream, provider, modelId } = Object(model)
   if (typeof id === 'string' && typeof stream === 'function') return undefined
   if (typeof model === 'function' && typeof doStream !== 'function')
@@ -162,7 +169,7 @@ function problemWithModel(model: unknown): string | undefined {
   if (specificationVersion === undefined || typeof doStream !== 'function')
     return "Its model has no id and stream, and no doStream either. Pass the model object of an AI SDK provider package, or for a first try: import { scriptedModel } from 'statewright/testing'."
   if (!spoken.has(specificationVersion))
-    return `Its model speaks version ${JSON.stringify(specificationVersion)} of the AI SDK's model interface; v3 and v4 are understood. Install a release of its provider package that fits.`
+    return `Its model speaks version ${sayValue(specificationVersion)} of the AI SDK's model interface; v3 and v4 are understood. Install a release of its provider package that fits.`
   if (typeof provider !== 'string' || typeof modelId !== 'string')
     return 'Its model does not say its provider and modelId.'
   return undefined

@@ -1,5 +1,5 @@
 import { budget } from '../runes/kinds.ts'
-import { closedObject } from './shape-problems.ts'
+import { closedObject, plainObject } from './shape-problems.ts'
 import { type Policy, permissionPolicy } from './tools/policy.ts'
 
 /*
@@ -67,7 +67,7 @@ export interface BudgetOptions {
 const { tokens, tool_calls, wall_time_ms, cost_usd } = budget.shape
 
 /** The shape of `BudgetOptions`. */
-export const budgetOptions = closedObject({
+export const budgetOptions = plainObject({
   tokens,
   toolCalls: tool_calls,
   wallTimeMs: wall_time_ms,

@@ -13,6 +13,21 @@ export function closedObject<S extends z.core.$ZodLooseShape>(shape: S) {
   })
 }
 
+/** As `closedObject`. Refuses a promise or a map too: it has no own fields, so it would be read as an empty object. */
+export function plainObject<S extends z.core.$ZodLooseShape>(shape: S) {
+  const object = closedObject(shape)
+  return z.custom<z.input<typeof object>>(isPlain, notPlain).pipe(object)
+}
+
+/** The refusal of an object that is not plain. */
+const notPlain = 'Expected a plain object. A promise must be awaited first.'
+
+/** Whether a value is no object, or one without a class. */
+export function isPlain(value: unknown): boolean {
+  const prototype = typeof value === 'object' && value !== null ? Object.getPrototypeOf(value) : null
+  return Array.isArray(value) || prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
 /** The refusal of a field that is not known, with the known field that was probably meant. */
 export function unknownField(field: string, known: readonly string[]): string {
   const meant = nearestName(field, known)
@@ -26,6 +41,7 @@ export function refuseUnknown(
   options: object,
   known: readonly string[],
 ): void {
+  if (!isPlain(options)) throw faults.bad_definition({ ...of, problem: notPlain })
   const unknown = Object.keys(Object(options)).find((field) => !known.includes(field))
   if (unknown !== undefined) throw faults.bad_definition({ ...of, problem: unknownField(unknown, known) })
 }

@@ -17,6 +17,8 @@ export interface Client {
   readonly isServed: boolean
   /** Lets this process take the run, session or goal that is named, and nothing else. Undefined if it cannot work. */
   readonly workOn?: (asked: Asked) => Promise<void>
+  /** Resolves when nothing is left to work on here. Undefined where another process may work on the store. */
+  readonly idle?: () => Promise<void>
   close(): Promise<void>
 }
 

@@ -1,4 +1,5 @@
 import { faults } from '../faults/catalogue.ts'
+import { shownStore } from '../kernel/printable.ts'
 
 /** What a store URL names. */
 type StorePlace =
@@ -19,15 +20,8 @@ export function parseStoreUrl(url: string): StorePlace {
 }
 
 function unsupported(url: string, hint = 'Use sqlite:./file.db, postgres://HOST/DATABASE or memory:.') {
-  return faults.store_unusable({ store: shownStore(url), problem: `it is no supported store URL. ${hint}` })
-}
-
-/** A store URL for people: without a password. */
-export function shownStore(store: string): string {
-  if (!/^postgres(ql)?:/.test(store) || !URL.canParse(store)) return store
-  const address = new URL(store)
-  if (address.password === '' && !address.searchParams.has('password')) return store
-  address.password = ''
-  address.searchParams.delete('password')
-  return address.href
+  return faults.store_unusable({
+    store: shownStore(url).slice(0, 200),
+    problem: `it is no supported store URL. ${hint}`,
+  })
 }

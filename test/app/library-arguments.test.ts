@@ -1,8 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createStatewright, type Statewright } from '../../src/app/statewright.ts'
+import { isFault } from '../../src/faults/catalogue.ts'
 import { Fault } from '../../src/faults/fault.ts'
 import { agent } from '../../src/runtime/define-agent.ts'
-import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { breakOff, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
+import { scratchFolder } from '../support/scratch-folder.ts'
+
+const scratch = scratchFolder('library-arguments')
 
 function planted(): never {
   throw new Error('planted')
@@ -34,10 +38,10 @@ const hostile: Readonly<Record<string, unknown>> = {
 const others = ['agents.list', 'idle', 'close']
 const groups = ['runs', 'sessions', 'inbox', 'agents', 'executions', 'goals', 'plans', 'runelog'] as const
 
-async function opened() {
+async function opened(store = 'memory:') {
   const warnings: string[] = []
   const sw = await createStatewright({
-    store: 'memory:',
+    store,
     agents: { main: agent({ role: 'main', model: scriptedModel([say('Done.')]) }) },
     warn: (_, details) => warnings.push((details as { error: string }).error),
   })
@@ -204,3 +208,176 @@ test('library: a steer that JSON cannot express is refused as unfit input', asyn
   const { runId } = await sw.runs.start({ agent: 'main', input: 'Go.' })
   await expect(sw.runs.steer(runId, 5n as never)).rejects.toMatchObject({ code: 'input_unfit' })
 })
+
+/** Values that JSON cannot express, or that throw when they are read. */
+const noJson = (): Readonly<Record<string, unknown>> => {
+  const circle: Record<string, unknown> = {}
+  circle.self = circle
+  const revoked = Proxy.revocable({}, {})
+  revoked.revoke()
+  let deep: unknown = 1
+  for (let i = 0; i < 6_000; i++) deep = { deep }
+  return {
+    bigint: 10n,
+    'a circle': circle,
+    'a deep value': deep,
+    'a getter that throws': {
+      tasks: [],
+      get x() {
+        return planted()
+      },
+    },
+    'a toJSON that throws': { toJSON: planted },
+    'a proxy that throws': new Proxy({}, { get: planted, ownKeys: planted, getPrototypeOf: planted }),
+    'a revoked proxy': revoked.proxy,
+    symbol: Symbol('s'),
+    function: () => 1,
+    'a number within': { x: Number.NaN },
+    promise: Promise.resolve({}),
+    map: new Map([[1, 2]]),
+    date: new Date(),
+    'lone surrogate': { x: '\ud800' },
+  }
+}
+
+test('library: goals.start refuses what is not JSON in every field, and records nothing', async () => {
+  const { sw } = await opened()
+  const plan = { tasks: [{ id: 'ta', command: 'cmd', intent: 'Do it.' }] }
+  const fields = ['plan', 'facts', 'memory', 'budget', 'taskBudget', 'perAgent', 'goal', 'planner', 'mode', 'sessionId']
+  for (const [kind, value] of Object.entries(noJson())) {
+    for (const field of fields)
+      await expect(
+        sw.goals.start({ goal: 'y', plan, [field]: value } as never),
+        `${field}: ${kind}`,
+      ).rejects.toMatchObject({
+        code: 'bad_request',
+        details: { operation: 'goals.start' },
+      })
+    await expect(sw.goals.start(value as never), kind).rejects.toMatchObject({ code: 'bad_request' })
+  }
+  expect(await sw.sessions.list()).toEqual([])
+})
+
+test('library: goals.reject refuses a plan that is not JSON before it looks for the goal', async () => {
+  const { sw } = await opened()
+  for (const [kind, plan] of Object.entries(noJson()))
+    await expect(sw.goals.reject('goal_none', { plan } as never), kind).rejects.toMatchObject({ code: 'bad_request' })
+  await expect(sw.goals.reject('goal_none')).rejects.toMatchObject({ code: 'not_found' })
+})
+
+test('library: plans.list refuses an `after` that is no place in its list', async () => {
+  const { sw } = await opened()
+  for (const after of [
+    'x',
+    {},
+    null,
+    Symbol('s'),
+    { key: 'x' },
+    { updated_at: 1 },
+    { sort: 'x', key: 'a' },
+    { sort: 1, key: 3 },
+  ])
+    await expect(sw.plans.list({ after } as never)).rejects.toMatchObject({ code: 'bad_request' })
+  expect(await sw.plans.list({ after: { sort: null, key: 'coord_1' } })).toEqual([])
+})
+
+test('library: runelog.search says how many words it takes, and reads no more of a longer list', async () => {
+  const { sw } = await opened()
+  const sparse: string[] = []
+  sparse.length = 4e9
+  const many = Array.from({ length: 101 }, (_, i) => `w${i}`)
+  for (const words of [new Array(200_001).fill(0), new Array(200_001).fill('a'), sparse, many, [many.join(' ')]])
+    await expect(sw.runelog.search({ words, limit: 3 })).rejects.toMatchObject({ code: 'bad_request' })
+  await expect(sw.runelog.search({ words: many, limit: 3 })).rejects.toThrow('Expected at most 100 words.')
+  expect(await sw.runelog.search({ words: many.slice(1), limit: 3 })).toEqual([])
+})
+
+test('library: options that are no plain object are refused, since a map or a promise would be read as none', async () => {
+  const { sw } = await opened()
+  const go = { agent: 'main', input: 'Go.' }
+  const odd = [
+    new Map([['tokens', 0]]),
+    Promise.resolve({ tokens: 0 }),
+    new Date(),
+    new Set(),
+    /x/,
+    new (class Odd {})(),
+  ]
+  const { runId, sessionId } = await sw.runs.start(go)
+  await sw.idle()
+  for (const value of odd as never[])
+    for (const ask of [
+      () => sw.runs.start({ ...go, budget: value }),
+      () => sw.runs.start({ ...go, sessionBudget: value }),
+      () => sw.runs.list(value),
+      () => sw.sessions.list(value),
+      () => sw.sessions.memory(sessionId, value),
+      () => sw.agents.spawn(sessionId, 'main', value),
+      () => sw.goals.start({ goal: 'x', plan: { tasks: [] }, budget: value }),
+      async () => (await sw.runs.get(runId)).events(value)[Symbol.asyncIterator]().next(),
+    ])
+      await expect(ask()).rejects.toMatchObject({
+        code: 'bad_request',
+        message: expect.stringContaining('plain object'),
+      })
+  const model = scriptedModel([say('Done.')])
+  for (const value of odd as never[])
+    for (const make of [
+      () => agent({ role: 'a', model, budget: value }),
+      () => agent({ role: 'a', model, retries: value }),
+      () => breakOff('x', value),
+      () => scriptedModel([], value),
+    ])
+      expect(make).toThrow(expect.objectContaining({ code: 'bad_definition' }))
+})
+
+test.each(['memory:', 'sqlite'])(
+  'library: after close() every function refuses with store_closed (%s)',
+  async (kind) => {
+    // GIVEN a session with a run, and followers of both
+    const { sw } = await opened(kind === 'sqlite' ? `sqlite:${scratch.fresh()}/a.db` : kind)
+    const run = await sw.runs.start({ agent: 'main', input: 'Go.' })
+    await run.result()
+    const { sessionId, runId } = run
+    const last = (await sw.runelog.head(sessionId))?.event_id ?? 0
+    const waiting = sw.runelog.follow(sessionId, last, new AbortController().signal)[Symbol.asyncIterator]().next()
+    const ended = waiting.then(
+      () => 'a rune',
+      ({ code }) => code,
+    )
+
+    // WHEN it is closed
+    await sw.close()
+
+    // THEN the follower ends, and no function answers
+    expect(await ended).toBe('store_closed')
+    const {
+      sessionId: _session,
+      runId: _run,
+      isRepeated: _repeated,
+      result: _result,
+      ...ofRun
+    } = run as object as Record<string, never>
+    const calls = [...functionsOf(sw), ...Object.entries(ofRun as Functions)]
+    const answered: string[] = []
+    for (const [name, ask] of calls)
+      for (const args of [
+        [],
+        [sessionId],
+        [runId],
+        [sessionId, 1, 'why'],
+        [() => {}],
+        [sessionId, 0, new AbortController().signal],
+      ])
+        try {
+          const answer = ask(...args)
+          const items = Object(answer)[Symbol.asyncIterator]
+          await (items === undefined ? answer : items.call(answer).next())
+          answered.push(name)
+        } catch (error) {
+          if (!isFault(error, 'store_closed')) answered.push(`${name}: ${error}`)
+        }
+    expect(answered).toEqual([])
+    await sw.close()
+  },
+)

@@ -72,3 +72,11 @@ test('command line: the help of a command shows short flags', async () => {
     '  -d, --deep  as deep as it goes',
   )
 })
+
+test('cli run: an option with a value that is given twice is refused; a switch may be', async () => {
+  expect(await runCli(['ps', '--store', 'sqlite:./a.db', '--store', 'sqlite:./b.db'])).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('--store is given more than once.'),
+  })
+  expect(await runCli(['topology', 'contract', '--json', '--json'])).toMatchObject({ exit: 0 })
+})

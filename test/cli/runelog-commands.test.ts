@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -286,6 +286,14 @@ test.each(['/proc/x', '/proc/a/b', '/dev/null/x'])(
     expect(refused.err).toContain('Name another folder.')
   },
 )
+
+test('backup: of a file that is no database nothing is left behind', async () => {
+  const into = temporaryFolder()
+  writeFileSync(join(into, 'passwd'), 'root:x:0:0\n'.repeat(1_000))
+  const { exit } = await runCli(['backup', join(into, 'y'), '--store', `sqlite:${join(into, 'passwd')}`])
+  expect(exit).not.toBe(0)
+  expect(readdirSync(into)).toEqual(['passwd'])
+})
 
 test('runelog commands: a backup is taken while the store is held, verifies by itself, and is not written over', async () => {
   await runCli(['archive', 'ses_2', ...store()])

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { afterAll, afterEach, expect, test, vi } from 'vitest'
 import { createStatewright, type StatewrightOptions } from '../../src/app/statewright.ts'
+import { agent } from '../../src/runtime/define-agent.ts'
 import { say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'statewright-'))
@@ -50,6 +51,20 @@ const rows: readonly [string, () => object | undefined, RegExp][] = [
     () => ({ model, modle: model }),
     /agents\.support\.modle: Unknown field "modle"\. Did you mean "model"\? Known fields: role, model, tools/,
   ],
+  ['a symbol for a role', () => ({ role: Symbol('s') }), /agents\.support\.role: /],
+  ['a role that is half a character', () => ({ role: '\ud800' }), /agents\.support\.role: /],
+  ['a symbol for a count', () => ({ maxRounds: Symbol('s') }), /agents\.support\.maxRounds: maxRounds is a symbol/],
+  [
+    'a symbol for a wait',
+    () => ({ retries: { firstDelayMs: Symbol('s') } }),
+    /agents\.support\.retries\.firstDelayMs: /,
+  ],
+  ['a server that is null', () => ({ mcp: [null] }), /agents\.support\.mcp: Expected a list of names/],
+  [
+    'a delegate that is a symbol',
+    () => ({ delegates: [Symbol('s')] }),
+    /agents\.support\.delegates: Expected a list of names/,
+  ],
   ['nothing at all', () => undefined, /agents\.support\.role: /],
 ]
 
@@ -73,4 +88,31 @@ test('config mistakes: an agent written down as a plain object works like any ot
   const sw = await createStatewright({ store: 'memory:', agents })
   expect(await (await sw.runs.start({ agent: 'support', input: 'hello' })).result()).toMatchObject({ result: 'hi' })
   await sw.close()
+})
+
+test('config mistakes: a refusal quotes only the beginning of a long value', async () => {
+  const long = 'x'.repeat(300_000)
+  for (const wrong of [{ model: long }, { maxRounds: long }, { role: Symbol(long) }, { retries: { tries: long } }])
+    expect(() => agent({ role: 'a', model, ...wrong } as never)).toThrow(/^.{1,1000}$/)
+  for (const store of [long, `postgress://u:p@h/${long}`])
+    await expect(createStatewright({ store, agents: { a: agent({ role: 'a', model }) } })).rejects.toThrow(
+      /^.{1,1000}$/,
+    )
+})
+
+test.each([
+  { clock: true },
+  { clock: { now: () => 0 } },
+  { timers: {} },
+  { ids: 5 },
+  { random: 0.5 },
+  { store: { sha256: () => '' } },
+  { clok: undefined },
+])('config mistakes: ports that lack a function are refused before the store is opened (%j)', async (ports) => {
+  const options = { store: `sqlite:${folder}/ports.db`, agents: { a: agent({ role: 'a', model }) }, ports }
+  await expect(createStatewright(options as never)).rejects.toMatchObject({
+    code: 'bad_definition',
+    message: expect.stringContaining('/ports/'),
+  })
+  expect(existsSync(`${folder}/ports.db`)).toBe(false)
 })

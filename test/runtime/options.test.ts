@@ -40,6 +40,33 @@ const workspace = (more: object) => () => {
   onTestFinished(() => rmSync(root, { recursive: true, force: true }))
   return workspaceTools({ root, ...more })
 }
+
+class Odd {
+  readonly timeoutMs = 5
+}
+
+test.each([
+  ...[false, true, 0, '', null, [], () => {}, new Map(), new Date(), Promise.resolve({}), new Odd()].flatMap(
+    (given) => [{ shell: given }, { fetch: given }],
+  ),
+  ...['no', 0, null, []].map((network) => ({ shell: { network } })),
+  ...['5', 0, 1.5, null].map((timeoutMs) => ({ shell: { timeoutMs } })),
+  ...[undefined, null, '*.x.com', new Set(['x.com']), [1], [null], ['']].map((allow) => ({ fetch: { allow } })),
+  ...['https://x.com/a', 'x.com:80', '*', 'a b', '*.', 'x.com/a'].map((host) => ({ fetch: { allow: [host] } })),
+  ...[{ maxRedirects: -1 }, { lookup: 5 }, { isReachable: true }].map((more) => ({ fetch: { allow: [], ...more } })),
+  ...[5, null, Symbol('s'), {}].map((root) => ({ root })),
+])('options: workspaceTools refuses an option of a wrong type, and names the field (%o)', (more) => {
+  const [field = ''] = Object.keys(more)
+  const message = expect.stringContaining(`/${field}`)
+  expect(workspace(more)).toThrow(expect.objectContaining({ code: 'bad_definition', message }))
+})
+
+test('options: workspaceTools gives pages from the hosts that it was given', () => {
+  const allow = ['example.com', '*.example.com', '127.0.0.1', '[::1]', 'localhost']
+  const tools = workspace({ fetch: { allow, timeoutMs: undefined }, shell: undefined })()
+  expect(tools.at(-1)?.description).toBe(`Reads a page over HTTP. It reaches ${allow.join(', ')}.`)
+})
+
 const provider = { specificationVersion: 'v3', provider: 'a', modelId: 'b', doStream: async () => ({}) }
 const settings = { max_output_tokens: 5 } as object
 

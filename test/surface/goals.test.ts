@@ -108,7 +108,7 @@ test('F-07 goals: a submitter cannot bring a policy, and the configured one hold
     code: 'bad_request',
   })
   await expect(world.sw.goals.start({ ...body, policy: mine } as never)).rejects.toMatchObject({
-    code: 'bad_definition',
+    code: 'bad_request',
     message: expect.stringContaining('policy'),
   })
   const { goal_id } = await client.call(startGoal, { body })

@@ -2,6 +2,7 @@ import { Socket } from 'node:net'
 import type pg from 'pg'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
+import { shownStore } from '../../kernel/printable.ts'
 import { readAddress } from './address.ts'
 import { Client, Pool } from './driver.ts'
 import { type StatementName, statements } from './statements.ts'
@@ -183,12 +184,10 @@ export function unusable(error: unknown, store: string): Fault {
   return faults.store_unusable({ store, problem: `${causeOf(error)}.` }, { cause: error })
 }
 
-/** An address for people: never with the password. */
+/** The address for people. Refuses one that cannot be read. */
 export function withoutPassword(url: string): string {
-  const address = readAddress(url)
-  address.password = ''
-  address.search = ''
-  return address.href
+  readAddress(url)
+  return shownStore(url)
 }
 
 /** A semaphore. Waiting is not bounded: a pool would count it as connecting, and take a busy database for a lost one. */

@@ -143,6 +143,7 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
     },
     close() {
       closed ??= { fault: faults.store_closed({ store: name }), done: end() }
+      bell.ringAll()
       return closed.done
     },
   }

@@ -32,6 +32,7 @@ export function copyStore(path: string, folder: string, key: string | undefined)
     renameSync(draft, folder)
     return join(folder, name)
   } catch (error) {
+    rmSync(draft, { recursive: true, force: true })
     throw explain(error, path)
   }
 }

@@ -249,6 +249,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
         }
         db.close()
         group.shut(faults.store_closed({ store: path }))
+        bell.ringAll()
       }
       lock.release()
     },

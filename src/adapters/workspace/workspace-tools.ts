@@ -1,7 +1,10 @@
+import type { LookupFunction } from 'node:net'
+import { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { makeFolder } from '../../runelog/files.ts'
-import { refuseUnknown } from '../../runtime/shape-problems.ts'
+import { withoutUndefined } from '../../runtime/options.ts'
+import { fieldProblems, plainObject, problemSentence } from '../../runtime/shape-problems.ts'
 import type { Tool } from '../../runtime/tools/tool.ts'
 import { type FetchOptions, fetchTool } from './fetch.ts'
 import { fileTools } from './files.ts'
@@ -18,19 +21,34 @@ export interface WorkspaceOptions {
   readonly fetch?: FetchOptions
 }
 
+const limits = { timeoutMs: z.int().min(1).optional(), maxOutputBytes: z.int().min(256).optional() }
+const functionOf = <F>() => z.custom<F>((given) => typeof given === 'function', 'Expected a function.').optional()
+const hostName = z
+  .string()
+  .regex(/^(\*\.)?[^\s/:*@[\]]+$|^\[[0-9a-f:.]+\]$/i, 'Expected a host name, such as "example.com" or "*.example.com".')
+
+const workspaceOptions = plainObject({
+  root: z.string().max(4_096),
+  shell: plainObject({ network: z.boolean().optional(), ...limits }).optional(),
+  fetch: plainObject({
+    allow: z.array(hostName),
+    ...limits,
+    maxRedirects: z.int().min(0).optional(),
+    lookup: functionOf<LookupFunction>(),
+    isReachable: functionOf<(address: string) => boolean>(),
+  }).optional(),
+})
+
 /** Tools for a working agent: files, and if they are asked for, commands and pages. */
 export function workspaceTools(options: WorkspaceOptions): Tool[] {
-  const { root, shell, fetch }: WorkspaceOptions = Object(options)
-  const limits = ['timeoutMs', 'maxOutputBytes']
-  refuseUnknown({ what: 'tool', name: 'workspaceTools' }, options, ['root', 'shell', 'fetch'])
-  refuseUnknown({ what: 'tool', name: 'shell' }, shell ?? {}, ['network', ...limits])
-  const fetching = ['allow', ...limits, 'maxRedirects', 'lookup', 'isReachable']
-  refuseUnknown({ what: 'tool', name: 'fetch' }, fetch ?? {}, fetching)
+  const read = workspaceOptions.safeParse(options)
+  if (!read.success) throw refused('workspaceTools', `${problemSentence(fieldProblems(read.error))}.`)
+  const { root, shell, fetch } = read.data
   const opened = rootAt(root)
   return [
     ...fileTools(opened),
-    ...(shell === undefined ? [] : [shellTool(opened, shell)]),
-    ...(fetch === undefined ? [] : [fetchTool(fetch)]),
+    ...(shell === undefined ? [] : [shellTool(opened, withoutUndefined(shell))]),
+    ...(fetch === undefined ? [] : [fetchTool(withoutUndefined(fetch))]),
   ]
 }
 
@@ -50,6 +68,8 @@ function rootAt(folder: string): Root {
   } catch (error) {
     const { message } = error as Error
     const problem = error instanceof Fault ? message : `Its root ${JSON.stringify(folder)} cannot be used: ${message}`
-    throw faults.bad_definition({ what: 'tool', name: 'fs', problem })
+    throw refused('fs', problem)
   }
 }
+
+const refused = (name: string, problem: string) => faults.bad_definition({ what: 'tool', name, problem })

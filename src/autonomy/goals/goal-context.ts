@@ -16,7 +16,7 @@ import { openRun, spawn } from '../../runtime/commands/submit.ts'
 import type { Engine } from '../../runtime/engine.ts'
 import { asOptions, type BudgetOptions, budgetOptions } from '../../runtime/options.ts'
 import { withdrawQuestions } from '../../runtime/run/closing.ts'
-import { closedObject } from '../../runtime/shape-problems.ts'
+import { closedObject, plainObject } from '../../runtime/shape-problems.ts'
 
 /** What a goal may spend, everyone who works for it included. Time counts from the moment it was set. */
 const goalBudget = closedObject({
@@ -61,7 +61,7 @@ const { budget: _total, task_budget: _each, ...fields } = goalConfig.shape
 /** The same, as a developer writes it. */
 export const goalOptions = closedObject({
   ...asOptions(fields),
-  budget: closedObject(asOptions(goalBudget.shape)).prefault({}),
+  budget: plainObject(asOptions(goalBudget.shape)).prefault({}),
   taskBudget: budgetOptions.nullable().default(null),
 })
 

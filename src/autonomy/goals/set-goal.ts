@@ -8,7 +8,6 @@ import { type Batch, subject } from '../../runtime/batch.ts'
 import { prepareAgent, refuseStopped, spawn } from '../../runtime/commands/submit.ts'
 import type { Engine } from '../../runtime/engine.ts'
 import { asRecord, type RecordOf } from '../../runtime/options.ts'
-import { fieldProblems, problemSentence } from '../../runtime/shape-problems.ts'
 import { appendTo } from '../plans/receive.ts'
 import { readDraft } from './draft.ts'
 import { type GoalConfig, type GoalOptions, goalIds, goalOptions } from './goal-context.ts'
@@ -90,14 +89,11 @@ function plain(config: GoalConfig): Record<string, Json> {
 }
 
 const refused = (goal: string, problem: string) =>
-  faults.bad_definition({ what: 'goal', name: String(goal).slice(0, 60), problem })
+  faults.bad_definition({ what: 'goal', name: goal.slice(0, 60), problem })
 
 function checked(goal: string, given: z.input<typeof goalOptions>): GoalConfig {
-  if (typeof goal !== 'string' || goal.trim() === '')
-    throw refused(goal, 'Its text is empty; describe what is to be reached.')
-  const read = goalOptions.safeParse(given)
-  if (!read.success) throw refused(goal, `${problemSentence(fieldProblems(read.error))}.`)
-  const config: GoalConfig = asRecord(read.data)
+  if (goal.trim() === '') throw refused(goal, 'Its text is empty; describe what is to be reached.')
+  const config: GoalConfig = asRecord(goalOptions.parse(given))
   const { planner, plan, mode, auto = mode === 'auto' } = config
   if (planner === null && plan === null)
     throw refused(goal, 'It has neither a plan nor a planner; give one of the two.')

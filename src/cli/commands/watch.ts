@@ -68,19 +68,38 @@ async function watchRun({ client, call, viewer }: Watch, run_id: string): Promis
 
 async function watchSession({ client, call, viewer }: Watch, session_id: string): Promise<number> {
   const leave = new AbortController()
-  const unsubscribe = call.io.host.onInterrupt(() => leave.abort())
+  let isInterrupted = false
+  const unsubscribe = call.io.host.onInterrupt(() => {
+    isInterrupted = true
+    leave.abort()
+  })
+  const look = () => client.call(getSession, { params: { session_id } })
+  let [seen, last] = [0, Number.POSITIVE_INFINITY]
   try {
-    const { is_sealed, event_id, runs, state } = await client.call(getSession, { params: { session_id } })
+    const { is_sealed, event_id } = await look()
     await client.workOn?.({ session_id })
+    // At rest, and with no other process at work: what is recorded by then is all that comes.
+    void client
+      .idle?.()
+      .then(look)
+      .then((rested) => {
+        last = rested.event_id
+        if (seen >= last) leave.abort()
+      })
+      .catch(() => leave.abort())
     for await (const received of client.follow(session_id, 0, leave.signal)) {
-      if (received.type === 'rune' && received.rune.visibility !== 'public') continue
-      viewer.show(received)
+      const isShown = received.type === 'delta' || received.rune.visibility === 'public'
+      if (isShown) viewer.show(received)
       if (received.type !== 'rune') continue
+      seen = received.rune.event_id
       // After the seal only redactions and checkpoints follow.
-      if (received.rune.kind === 'session.closed' || (is_sealed && received.rune.event_id >= event_id)) return exits.ok
+      if (isShown && (received.rune.kind === 'session.closed' || (is_sealed && seen >= event_id))) return exits.ok
+      if (seen >= last) break
     }
+    if (isInterrupted) return exits.interrupted
     // No process works on the store, so no more runes follow.
-    return leave.signal.aborted ? exits.interrupted : exits[outcomeOf(state, runs.at(-1)?.status)]
+    const { state, runs } = await look()
+    return exits[outcomeOf(state, runs.at(-1)?.status)]
   } finally {
     unsubscribe()
     leave.abort()

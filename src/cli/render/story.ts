@@ -1,6 +1,8 @@
+import { faults } from '../../faults/catalogue.ts'
 import { describeGuards, describeRune, whyAllowed } from '../../observation/describe.ts'
 import type { Stray } from '../../runelog/segment.ts'
-import type { RecordedMove, Rune } from '../../runes/rune.ts'
+import { areReadings } from '../../runes/move-problem.ts'
+import type { Rune } from '../../runes/rune.ts'
 import { safeLine } from './text.ts'
 
 /** One line about a rune, or undefined for one that only the full record needs. */
@@ -17,9 +19,14 @@ export function recordLine(rune: Rune): string {
   return `${kind}  ${subject_id} ${from ?? '·'} → ${to}${how}`
 }
 
-/** Why the move of a rune was allowed, one line per guard; nothing where no guard was read. */
-export function guardLines(move: Pick<RecordedMove, 'guards'>): readonly string[] {
-  return describeGuards(move).map(
+/** Why the move of a rune was allowed, one line per guard; nothing where no guard was read. Refuses damaged readings. */
+export function guardLines(rune: Rune): readonly string[] {
+  const { guards, session_id, event_id } = rune
+  if (guards !== undefined && !areReadings(guards)) {
+    const problem = 'its readings of guards are not as they were recorded.'
+    throw faults.store_damaged({ what: `${session_id} event ${event_id}`, problem })
+  }
+  return describeGuards(rune).map(
     (line, i) => `  ${i === 0 ? whyAllowed : ' '.repeat(whyAllowed.length)} ${safeLine(line)}`,
   )
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, expect, test } from 'vitest'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
-import { canonicalJson } from '../../../src/kernel/json.ts'
+import { canonicalJson, type Json } from '../../../src/kernel/json.ts'
 import { link, type Rune, type StoredRecord } from '../../../src/runes/rune.ts'
 import { createBackendWorld, refund, supportAgent } from '../../support/backend.ts'
 import { createProject, type Project } from '../../support/cli-project.ts'
@@ -51,6 +51,23 @@ test('verify: a reading that is false is named, although all hashes fit', async 
   })
 })
 
+test.each([null, 'x', [], [null], [{}], {}])(
+  'replay, show: readings that are %j are damage of their event, as verify says',
+  async (guards) => {
+    rewrite(project.store.slice('sqlite:'.length), guarded.event_id, guards)
+    const id = guarded.event_id
+    for (const words of [
+      ['replay', session_id, '--at', String(id)],
+      ['show', session_id, '--events'],
+    ])
+      expect(await project.cli(words)).toMatchObject({
+        exit: 5,
+        err: expect.stringContaining(`The store is damaged. ${session_id} event ${id}: its readings of guards`),
+      })
+    expect(await runCli(['verify', session_id, '--store', project.store])).toMatchObject({ exit: 5 })
+  },
+)
+
 test('audit over HTTP: a reading that is false is named, although all hashes fit', async () => {
   const path = join(scratch.fresh(), 'world.db')
   const { world, backend } = await createBackendWorld(
@@ -71,8 +88,11 @@ test('audit over HTTP: a reading that is false is named, although all hashes fit
   await world.end()
 })
 
-/** Rewrites the reading of one event of the only session as an attacker would who has the file: every later hash fits. */
-function falsify(path: string, event_id: number): void {
+const falsify = (path: string, event_id: number) =>
+  rewrite(path, event_id, [{ guard: 'input', holds: false, because: 'There is nothing to answer.' }])
+
+/** Rewrites the readings of one event of the only session as an attacker would who has the file: every later hash fits. */
+function rewrite(path: string, event_id: number, guards: Json): void {
   const db = new DatabaseSync(path)
   const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all()
   for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`)
@@ -80,8 +100,7 @@ function falsify(path: string, event_id: number): void {
   const update = db.prepare('UPDATE rune SET header = ?, hash = ? WHERE session = 1 AND event_id = ?')
   let previous = ''
   for (const { event_id: id, header, hash } of records as StoredRecord[]) {
-    const false_reading = { guard: 'input', holds: false, because: 'There is nothing to answer.' }
-    const text = id === event_id ? canonicalJson({ ...JSON.parse(header), guards: [false_reading] }) : header
+    const text = id === event_id ? canonicalJson({ ...JSON.parse(header), guards }) : header
     const fitting = id < event_id ? hash : link(previous, text, hostPorts.sha256)
     if (id >= event_id) update.run(text, fitting, id)
     previous = fitting

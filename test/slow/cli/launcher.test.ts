@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -27,6 +27,20 @@ test('launcher: the real command prints its answer, and nothing else', () => {
   const { status, stdout, stderr } = launch(['topology', 'contract', '--json'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect((JSON.parse(stdout) as Topology).nodes).toHaveLength(7)
+})
+
+test('launcher: output that cannot be written is one sentence and exit 1', () => {
+  const full = openSync('/dev/full', 'w')
+  const stdio = ['ignore', full, 'pipe'] as const
+  const { status, stderr } = spawnSync(process.execPath, [launcher, 'topology', 'contract'], {
+    stdio: [...stdio],
+    encoding: 'utf8',
+  })
+  closeSync(full)
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: expect.stringMatching(/^The output cannot be written: ENOSPC.*\n$/),
+  })
 })
 
 test('launcher: a reader that leaves early, as `head` does, is no error', async () => {

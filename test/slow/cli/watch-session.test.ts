@@ -18,5 +18,8 @@ test.each([
   for (const { session_id, run_id } of items) {
     expect(await project.cli(['watch', session_id])).toMatchObject({ exit })
     expect(await project.cli(['watch', run_id])).toMatchObject({ exit })
+    // Nothing is left to work on, so it ends as it does without --work.
+    const watched = await project.cli(['watch', session_id])
+    expect(await project.cli(['watch', session_id, '--work'])).toEqual(watched)
   }
 })
