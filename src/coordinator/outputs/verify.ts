@@ -5,15 +5,7 @@ import { audit, type Move } from '../../kernel/transition.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
 import { auditLogId, checksumOf, idOf } from '../checksum.ts'
 import { graphChecksum } from '../graph/build.ts'
-import {
-  actionsWithoutEvidence,
-  cycleIn,
-  danglingEdges,
-  incompleteNodes,
-  nodesNotInOneLane,
-  placeholders,
-  unreachableNodes,
-} from '../graph/checks.ts'
+import * as check from '../graph/checks.ts'
 import type { ArtifactType, Ports } from '../progress.ts'
 import { contextBundle } from '../schemas/context.ts'
 import { precheckReport, riskAssessment, ruleDecisions } from '../schemas/judgement.ts'
@@ -231,18 +223,18 @@ function topologyProblems(documents: Documents, sha256: Sha256): PlanProblem[] {
       offenders.length === 0 ? [] : [{ file, check: 'topology', message: `${message}: ${offenders.join(', ')}.` }]
     const forged = graphChecksum(graph, sha256) === graph.checksum ? [] : [graph.checksum]
     const structure = [
-      ...wrong(danglingEdges(graph), 'Edges from or to a missing node'),
-      ...wrong(nodesNotInOneLane(graph), 'Nodes that are not in exactly one lane'),
+      ...wrong(check.danglingEdges(graph), 'Edges from or to a missing node'),
+      ...wrong(check.nodesNotInOneLane(graph), 'Nodes that are not in exactly one lane'),
       ...wrong(forged, 'The checksum is not that of the graph'),
     ]
     if (file !== 'execution_graph.json') return structure
     return [
       ...structure,
-      ...wrong(cycleIn(graph), 'It has a cycle'),
-      ...wrong(unreachableNodes(graph), 'Unreachable nodes'),
-      ...wrong(incompleteNodes(graph), 'Nodes without a required field'),
-      ...wrong(placeholders(graph), 'Questions that are not answered'),
-      ...wrong(actionsWithoutEvidence(graph), 'Actions without evidence'),
+      ...wrong(check.cycleIn(graph), 'It has a cycle'),
+      ...wrong(check.unreachableNodes(graph), 'Unreachable nodes'),
+      ...wrong(check.incompleteNodes(graph), 'Nodes without a required field'),
+      ...wrong(check.placeholders(graph), 'Questions that are not answered'),
+      ...wrong(check.actionsWithoutEvidence(graph), 'Actions without evidence'),
     ]
   })
 }
