@@ -4,37 +4,18 @@ import { coordinationMachine } from '../machines/coordination.ts'
 import { checksumOf, textAt } from './checksum.ts'
 import { advance, arrive, begin } from './engine.ts'
 import { lineageOf } from './outputs/lineage.ts'
-import {
-  type AnswerRound,
-  type Artifacts,
-  type CoordinationInput,
-  coordinatorVersion,
-  type Ports,
-  type Progress,
-  type Refused,
-} from './progress.ts'
+import { type AnswerRound, type CoordinationInput, coordinatorVersion, type Ports, type Progress } from './progress.ts'
 import type { FailurePack } from './schemas/plan.ts'
 import type { QuestionPack } from './schemas/questions.ts'
-import {
-  type AuditEntry,
-  type Lineage,
-  type Recovers,
-  type RunTape,
-  recovers,
-  type TapeEntry,
-} from './schemas/record.ts'
+import { type Lineage, type Recovers, type RunTape, recovers, type TapeEntry } from './schemas/record.ts'
 
 /** A coordination as its caller sees it. */
-export interface Coordination {
-  readonly run_id: string
-  readonly state: Progress['state']
-  readonly artifacts: Artifacts
+export interface Coordination extends Pick<Progress, 'run_id' | 'state' | 'artifacts' | 'audit'> {
   readonly tape: RunTape
-  readonly audit: readonly AuditEntry[]
   readonly lineage: Lineage
   /** What it waits for, if it does. */
   readonly waits_for: QuestionPack | null
-  readonly refused_answers: readonly Refused[]
+  readonly refused_answers: Progress['ledger']['refused']
 }
 
 /** From an intent to a frozen plan, or to the reason why there is none. Pure: same input, same bytes. */
@@ -85,7 +66,7 @@ function tapeOf(progress: Progress, { sha256 }: Ports): RunTape {
   }
 }
 
-function failureInfo({ failure_type, cause, message, failed_at_state }: FailurePack): RunTape['failure_info'] {
+function failureInfo({ failure_type, cause, message, failed_at_state }: FailurePack) {
   return { failure_type, cause, failure_message: message, failed_at_state: failed_at_state as RunTape['state'] }
 }
 

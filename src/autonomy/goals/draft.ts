@@ -4,17 +4,7 @@ import { indexOf, type RegistryIndex, resolve } from '../../coordinator/registry
 import { type ExecutionIntent, executionIntent, intentSchemaVersion } from '../../coordinator/schemas/intent.ts'
 import { openQuestion } from '../../coordinator/schemas/questions.ts'
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
-import {
-  contentId,
-  effect,
-  evidenceRef,
-  highestRisk,
-  type PhaseName,
-  phaseName,
-  reviewCategory,
-  riskLevel,
-  sentence,
-} from '../../coordinator/schemas/scalars.ts'
+import * as s from '../../coordinator/schemas/scalars.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
 import { isoTime } from '../../kernel/instant.ts'
 import { asJson, boundedJson, type Json, jsonLimits } from '../../kernel/json.ts'
@@ -24,22 +14,22 @@ import { closedObject, fieldProblems, problemSentence } from '../../runtime/shap
 import type { GoalConfig } from './goal-context.ts'
 
 const draftTask = closedObject({
-  id: contentId,
+  id: s.contentId,
   /** A command of the registry: it decides which tools the task may use. */
-  command: contentId,
-  intent: sentence,
+  command: s.contentId,
+  intent: s.sentence,
   /** An agent of the registry that is also configured here. Without it, the agent that leads the phase. */
-  owner: contentId.optional(),
-  depends_on: z.array(contentId).max(30).default([]),
+  owner: s.contentId.optional(),
+  depends_on: z.array(s.contentId).max(30).default([]),
   priority: z.enum(priorities).default('medium'),
   /** It is done only if that task fails, and then stands for it. */
-  instead_of: contentId.optional(),
-  effects: z.array(effect).min(1).max(6).optional(),
-  risk_level: riskLevel.optional(),
-  evidence: z.array(evidenceRef).min(1).max(30).optional(),
-  workflow: contentId.optional(),
-  phase: phaseName.optional(),
-  condition: sentence.optional(),
+  instead_of: s.contentId.optional(),
+  effects: z.array(s.effect).min(1).max(6).optional(),
+  risk_level: s.riskLevel.optional(),
+  evidence: z.array(s.evidenceRef).min(1).max(30).optional(),
+  workflow: s.contentId.optional(),
+  phase: s.phaseName.optional(),
+  condition: s.sentence.optional(),
 })
 
 /** What a planner may fill in. The rest of an intent follows from the goal, the operator and the registry. */
@@ -47,12 +37,12 @@ const plannersOwn = {
   title: z.string().min(5).max(160).optional(),
   tasks: z.array(draftTask).min(1).max(80),
   risk: closedObject({
-    overall: riskLevel.optional(),
-    drivers: z.array(sentence).min(1).max(20).optional(),
-    requires_review: z.array(reviewCategory).optional(),
+    overall: s.riskLevel.optional(),
+    drivers: z.array(s.sentence).min(1).max(20).optional(),
+    requires_review: z.array(s.reviewCategory).optional(),
   }).optional(),
   open_questions: z
-    .array(openQuestion.safeExtend({ evidence_refs: z.array(evidenceRef).max(30) }))
+    .array(openQuestion.safeExtend({ evidence_refs: z.array(s.evidenceRef).max(30) }))
     .max(50)
     .optional(),
 }
@@ -94,7 +84,7 @@ const plannersDraft = closedObject(plannersOwn).superRefine(checkTasks)
 
 /** The person who sets the goal may also say when it is reached. */
 const callersDraft = closedObject({
-  success_criteria: z.array(sentence).min(1).max(20).optional(),
+  success_criteria: z.array(s.sentence).min(1).max(20).optional(),
   ...plannersOwn,
 }).superRefine(checkTasks)
 
@@ -205,7 +195,7 @@ export function beyondGoal(taken_in: Json, { interaction, budgets }: Bounds): st
 
 type Task = PlanDraft['tasks'][number]
 
-type Place = { readonly workflow_id: string; readonly phase: PhaseName; readonly role: string | undefined }
+type Place = { readonly workflow_id: string; readonly phase: s.PhaseName; readonly role: string | undefined }
 
 /** A goal is evidence for the tasks that serve it. */
 export const evidenceRefOf = (goal_id: string) => `goal:${goal_id}`
@@ -219,7 +209,7 @@ export function intentOf(draft: PlanDraft, about: Drafting, sha256: Sha256): Jso
     const command = index.versions('command', task.command)[0]
     // A draft can add an effect or a review to what follows from the registry, and take none away.
     const has = [...(task.effects ?? []), ...(command?.effects ?? [])]
-    const effects = effect.options.filter((one) => (has.length === 0 ? one === 'read' : has.includes(one)))
+    const effects = s.effect.options.filter((one) => (has.length === 0 ? one === 'read' : has.includes(one)))
     const risk_level = task.risk_level ?? command?.risk_level ?? 'low'
     return { task, place, owner: task.owner ?? leaderOf(place, index), effects, risk_level }
   })
@@ -269,9 +259,9 @@ export function intentOf(draft: PlanDraft, about: Drafting, sha256: Sha256): Jso
     ...(draft.open_questions === undefined ? {} : { open_questions: draft.open_questions.map(asJson) }),
     interaction: about.bounds.interaction,
     risk: {
-      overall: draft.risk?.overall ?? highestRisk(steps.map(({ risk_level }) => risk_level)),
+      overall: draft.risk?.overall ?? s.highestRisk(steps.map(({ risk_level }) => risk_level)),
       drivers: draft.risk?.drivers ?? ['It follows from the commands of the plan.'],
-      requires_review: reviewCategory.options.filter((category) => reviews.has(category)),
+      requires_review: s.reviewCategory.options.filter((category) => reviews.has(category)),
     },
     budgets: about.bounds.budgets,
     evidence_refs: [ref],

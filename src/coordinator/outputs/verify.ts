@@ -7,18 +7,8 @@ import { auditLogId, checksumOf, idOf } from '../checksum.ts'
 import { graphChecksum } from '../graph/build.ts'
 import * as check from '../graph/checks.ts'
 import type { ArtifactType, Ports } from '../progress.ts'
-import { contextBundle } from '../schemas/context.ts'
-import { precheckReport, riskAssessment, ruleDecisions } from '../schemas/judgement.ts'
-import { executionGraph, failurePack, reviewPack } from '../schemas/plan.ts'
-import { questionPack } from '../schemas/questions.ts'
-import {
-  type AuditLog,
-  auditLog,
-  type Lineage,
-  lineage as lineageSchema,
-  type RunTape,
-  runTape,
-} from '../schemas/record.ts'
+import { coordinatorSchemas as schemas } from '../schemas/all.ts'
+import type { AuditLog, Lineage, RunTape } from '../schemas/record.ts'
 import { problemsOf } from '../schemas/scalars.ts'
 import {
   digests,
@@ -44,9 +34,9 @@ export function verifyPlan(
   const problems: PlanProblem[] = []
   const documents = readDocuments(files, problems)
   problems.push(...shapeProblems(files, documents))
-  const tape = runTape.safeParse(documents.get('run_tape.json')).data
-  const lineage = lineageSchema.safeParse(documents.get('lineage.json')).data
-  const log = auditLog.safeParse(documents.get('audit_log.json')).data
+  const tape = schemas.run_tape.safeParse(documents.get('run_tape.json')).data
+  const lineage = schemas.lineage.safeParse(documents.get('lineage.json')).data
+  const log = schemas.audit_log.safeParse(documents.get('audit_log.json')).data
   if (tape === undefined || lineage === undefined || log === undefined) return problems
   problems.push(
     ...tapeProblems(tape, documents, sha256),
@@ -83,7 +73,7 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-const others = { run_tape: runTape, audit_log: auditLog, lineage: lineageSchema } as const
+const others = { run_tape: schemas.run_tape, audit_log: schemas.audit_log, lineage: schemas.lineage } as const
 const unchecked = new Set(['intent.json', 'policy.json', statementFile, envelopeFile, journalFile])
 const required = ['intent.json', 'policy.json', 'run_tape.json', 'audit_log.json', 'lineage.json', statementFile]
 
@@ -191,8 +181,8 @@ function signatureProblems(files: FrozenFiles, documents: Documents, check: Sign
 
 function originProblems(lineage: Lineage, tape: RunTape, documents: Documents, sha256: Sha256): PlanProblem[] {
   const digest = (value: unknown) => checksumOf(value ?? null, sha256)
-  const context = contextBundle.safeParse(documents.get('context_bundle.json')).data
-  const report = precheckReport.safeParse(documents.get('precheck_report.json')).data
+  const context = schemas.context_bundle.safeParse(documents.get('context_bundle.json')).data
+  const report = schemas.precheck_report.safeParse(documents.get('precheck_report.json')).data
   const run_id = runIdOf(originsIn(lineage), { sha256 })
   const expected: readonly [string, boolean][] = [
     ['the run id', run_id === lineage.coordinator_run_id && tape.run_id === run_id],
@@ -217,7 +207,7 @@ function outputsBefore(tape: RunTape, { outputs }: Lineage) {
 
 function topologyProblems(documents: Documents, sha256: Sha256): PlanProblem[] {
   return [...documents].flatMap(([file, value]) => {
-    const graph = file.startsWith('execution_graph') ? executionGraph.safeParse(value).data : undefined
+    const graph = file.startsWith('execution_graph') ? schemas.execution_graph.safeParse(value).data : undefined
     if (graph === undefined) return []
     const wrong = (offenders: readonly string[], message: string): PlanProblem[] =>
       offenders.length === 0 ? [] : [{ file, check: 'topology', message: `${message}: ${offenders.join(', ')}.` }]
@@ -263,16 +253,19 @@ function auditProblems(log: AuditLog, tape: RunTape, sha256: Sha256): PlanProble
 /** Every artifact whose id is a hash of what it names has that id. A document without its shape is reported elsewhere. */
 function idProblems(documents: Documents, { run_id, failure_info }: RunTape, sha256: Sha256): PlanProblem[] {
   const id = (prefix: string, value: unknown) => idOf(prefix, value, sha256)
-  const final = executionGraph.safeParse(documents.get('execution_graph.json')).data
+  const final = schemas.execution_graph.safeParse(documents.get('execution_graph.json')).data
   const ids = {
-    precheck_report: hashed(precheckReport, (it) => [it.report_id, id('precheck', run_id)]),
-    context_bundle: hashed(contextBundle, (it) => [it.bundle_id, id('ctx', run_id)]),
-    rule_decisions: hashed(ruleDecisions, (it) => [it.decisions_id, id('decs', [run_id, it.round])]),
-    risk_assessment: hashed(riskAssessment, (it) => [it.assessment_id, id('risk', it.factors)]),
-    question_pack: hashed(questionPack, (it) => [it.pack_id, id('qpack', [run_id, it.round, it.questions])]),
-    execution_graph: hashed(executionGraph, (it) => [it.graph_id, id('graph', [it.intent_id, it.stage, it.checksum])]),
-    review_pack: hashed(reviewPack, (it) => [it.pack_id, id('review', [run_id, final?.checksum ?? ''])]),
-    failure_pack: hashed(failurePack, (it) => {
+    precheck_report: hashed(schemas.precheck_report, (it) => [it.report_id, id('precheck', run_id)]),
+    context_bundle: hashed(schemas.context_bundle, (it) => [it.bundle_id, id('ctx', run_id)]),
+    rule_decisions: hashed(schemas.rule_decisions, (it) => [it.decisions_id, id('decs', [run_id, it.round])]),
+    risk_assessment: hashed(schemas.risk_assessment, (it) => [it.assessment_id, id('risk', it.factors)]),
+    question_pack: hashed(schemas.question_pack, (it) => [it.pack_id, id('qpack', [run_id, it.round, it.questions])]),
+    execution_graph: hashed(schemas.execution_graph, (it) => [
+      it.graph_id,
+      id('graph', [it.intent_id, it.stage, it.checksum]),
+    ]),
+    review_pack: hashed(schemas.review_pack, (it) => [it.pack_id, id('review', [run_id, final?.checksum ?? ''])]),
+    failure_pack: hashed(schemas.failure_pack, (it) => {
       const at = failure_info?.failed_at_state ?? ''
       return [it.failure_id, id('failure', [run_id, at, it.cause, it.problems])]
     }),
