@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { intentChecksum } from '../../coordinator/checksum.ts'
+import { sealIntent } from '../../coordinator/checksum.ts'
+import { placeAmong } from '../../coordinator/given.ts'
 import { indexOf, type RegistryIndex, resolve } from '../../coordinator/registry.ts'
 import { type ExecutionIntent, executionIntent, intentSchemaVersion } from '../../coordinator/schemas/intent.ts'
 import { openQuestion } from '../../coordinator/schemas/questions.ts'
@@ -195,7 +196,7 @@ export function beyondGoal(taken_in: Json, { interaction, budgets }: Bounds): st
 
 type Task = PlanDraft['tasks'][number]
 
-type Place = { readonly workflow_id: string; readonly phase: s.PhaseName; readonly role: string | undefined }
+type Place = ReturnType<typeof placeAmong>
 
 /** A goal is evidence for the tasks that serve it. */
 export const evidenceRefOf = (goal_id: string) => `goal:${goal_id}`
@@ -213,21 +214,17 @@ export function intentOf(draft: PlanDraft, about: Drafting, sha256: Sha256): Jso
     const risk_level = task.risk_level ?? command?.risk_level ?? 'low'
     return { task, place, owner: task.owner ?? leaderOf(place, index), effects, risk_level }
   })
-  const places = Map.groupBy(
-    steps.flatMap(({ place }) => place ?? []),
-    ({ workflow_id }) => workflow_id,
-  )
+  const taken = steps.flatMap(({ place }) => place ?? [])
+  const places = Map.groupBy(taken, ({ workflow_id }) => workflow_id)
   const owners = new Set(steps.flatMap(({ owner }) => owner ?? []))
   // A plan that writes or deploys is reviewed first, and so is whatever the draft names.
   const effects = steps.flatMap((step) => step.effects)
   const reviews = new Set(draft.risk?.requires_review)
   if (effects.includes('deploy')) reviews.add('release')
   if (effects.includes('write')) reviews.add('architecture')
-  const intent: { [key: string]: Json } = {
-    id: `intent_${about.goal_id
-      .toLowerCase()
-      .replaceAll(/[^a-z0-9_]/g, '_')
-      .slice(-48)}_${about.draft}`,
+  const named = about.goal_id.toLowerCase().replaceAll(/[^a-z0-9_]/g, '_')
+  const intent = {
+    id: `intent_${named.slice(-48)}_${about.draft}`,
     type: 'execution_intent',
     title: draft.title ?? titleOf(about.goal),
     version: '1.0.0',
@@ -274,7 +271,7 @@ export function intentOf(draft: PlanDraft, about: Drafting, sha256: Sha256): Jso
     audit: { created_by: 'statewright', source: 'statewright', checksum: '' },
     metadata: { tasks: extrasOf(draft.tasks) },
   }
-  return { ...intent, audit: { ...(intent.audit as object), checksum: intentChecksum(intent, sha256) } }
+  return sealIntent(intent, sha256)
 }
 
 /** Fields of a task that an intent does not have. They are in its `metadata`, under its checksum. */
@@ -292,18 +289,14 @@ function titleOf(goal: string): string {
 }
 
 /** The phase that the draft names; else the first one that lists the command; else the first one. */
-function placeOf(task: Task, index: RegistryIndex): Place | undefined {
+function placeOf(task: Task, index: RegistryIndex): Place {
   const workflows = index.ids('workflow').flatMap((id) => index.versions('workflow', id)[0] ?? [])
-  const all = workflows.flatMap(({ id, phases }) =>
-    phases.map(({ phase, role, commands }) => ({ workflow_id: id, phase, role, commands })),
-  )
-  const fits = all.filter(
-    ({ workflow_id, phase }) => (task.workflow ?? workflow_id) === workflow_id && (task.phase ?? phase) === phase,
-  )
-  return fits.find(({ commands }) => commands.includes(task.command)) ?? fits[0]
+  const places = workflows.flatMap(({ id, phases }) => phases.map((phase) => ({ workflow_id: id, ...phase })))
+  const { command: command_id, workflow: workflow_id, phase } = task
+  return placeAmong(places, { command_id, workflow_id, phase })
 }
 
-function leaderOf(place: Place | undefined, index: RegistryIndex): string | undefined {
+function leaderOf(place: Place, index: RegistryIndex): string | undefined {
   const agents = index.ids('agent').flatMap((id) => index.versions('agent', id)[0] ?? [])
   return (agents.find(({ roles }) => place?.role !== undefined && roles.includes(place.role)) ?? agents[0])?.id
 }

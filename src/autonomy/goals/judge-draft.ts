@@ -122,11 +122,8 @@ async function frozen(
   config: GoalConfig,
   idOf: (key: string) => string,
 ): Promise<Judgement> {
-  const problems = await plans.verify(coordination_id)
-  if (problems.length > 0)
-    return failed(
-      `The frozen plan does not verify: ${problems.map(({ file, message }) => `${file}: ${message}`).join('; ')}`,
-    )
+  const unsound = (await plans.verify(coordination_id)).map(({ file, message }) => `${file}: ${message}`)
+  if (unsound.length > 0) return failed(`The frozen plan does not verify: ${unsound.join('; ')}`)
   const files = await plans.files(coordination_id)
   const graph = executionGraph.parse(JSON.parse(files['execution_graph.json'] ?? 'null'))
   const intent = executionIntent.parse(JSON.parse(files['intent.json'] ?? 'null'))
@@ -138,14 +135,11 @@ async function frozen(
   const rules = tasks.some(({ condition }) => condition !== null) ? await conditions() : null
   const named = new Map(tasks.map(({ task_id, key }) => [task_id, key]))
   const standIns = tasks.map(({ key, instead_of }) => ({ id: key, instead_of: named.get(instead_of ?? '') }))
-  const problem = tasks
-    .flatMap((task) => [
-      ...problemWith(engine, task),
-      ...undecidable(task, config, rules),
-      ...[standInCircle(standIns, task.key) ?? []].flat(),
-    ])
-    .join(' ')
-  return problem === '' ? { outcome: 'judged', tasks } : failed(problem)
+  const problems = tasks.flatMap((task) => {
+    const circle = standInCircle(standIns, task.key)
+    return [...problemWith(engine, task), ...undecidable(task, config, rules), ...(circle === null ? [] : [circle])]
+  })
+  return problems.length === 0 ? { outcome: 'judged', tasks } : failed(problems.join(' '))
 }
 
 /** Agents and tools of a task that this process does not have. */
