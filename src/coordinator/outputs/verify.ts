@@ -5,31 +5,20 @@ import { audit, type Move } from '../../kernel/transition.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
 import { auditLogId, checksumOf, idOf } from '../checksum.ts'
 import { graphChecksum } from '../graph/build.ts'
-import * as check from '../graph/checks.ts'
+import * as checks from '../graph/checks.ts'
 import type { ArtifactType, Ports } from '../progress.ts'
 import { coordinatorSchemas as schemas } from '../schemas/all.ts'
 import type { AuditLog, Lineage, RunTape } from '../schemas/record.ts'
 import { problemsOf } from '../schemas/scalars.ts'
-import {
-  digests,
-  envelopeFile,
-  type FrozenFiles,
-  journalFile,
-  journalProblems,
-  type SignatureCheck,
-  sealProblem,
-  statementFile,
-  statementOf,
-  statementSubjects,
-} from './freeze.ts'
+import * as frozen from './freeze.ts'
 import { artifactId, artifactTypes, type Documents, originsIn, type PlanProblem, runIdOf } from './lineage.ts'
 import { markdownOf } from './markdown.ts'
 
 /** Computes everything in the files of a plan again and compares. Only `signature` finds a consistent rewrite of all files. */
 export function verifyPlan(
-  files: FrozenFiles,
+  files: frozen.FrozenFiles,
   { sha256 }: Pick<Ports, 'sha256'>,
-  signature?: SignatureCheck,
+  signature?: frozen.SignatureCheck,
 ): readonly PlanProblem[] {
   const problems: PlanProblem[] = []
   const documents = readDocuments(files, problems)
@@ -42,7 +31,7 @@ export function verifyPlan(
     ...tapeProblems(tape, documents, sha256),
     ...auditProblems(log, tape, sha256),
     ...idProblems(documents, tape, sha256),
-    ...journalProblems(files[journalFile], tape),
+    ...frozen.journalProblems(files[frozen.journalFile], tape),
     ...originProblems(lineage, tape, documents, sha256),
     ...topologyProblems(documents, sha256),
     ...statementProblems(files, lineage, sha256),
@@ -51,7 +40,7 @@ export function verifyPlan(
   return problems
 }
 
-function readDocuments(files: FrozenFiles, problems: PlanProblem[]): Documents {
+function readDocuments(files: frozen.FrozenFiles, problems: PlanProblem[]): Documents {
   const documents = new Map<string, Json>()
   for (const [name, text] of Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (!name.endsWith('.json')) continue
@@ -74,10 +63,10 @@ function parsed(text: string): Json | undefined {
 }
 
 const others = { run_tape: schemas.run_tape, audit_log: schemas.audit_log, lineage: schemas.lineage } as const
-const unchecked = new Set(['intent.json', 'policy.json', statementFile, envelopeFile, journalFile])
-const required = ['intent.json', 'policy.json', 'run_tape.json', 'audit_log.json', 'lineage.json', statementFile]
+const unchecked = new Set(['intent.json', 'policy.json', frozen.statementFile, frozen.envelopeFile, frozen.journalFile])
+const required = ['intent.json', 'policy.json', 'run_tape.json', 'audit_log.json', 'lineage.json', frozen.statementFile]
 
-function shapeProblems(files: FrozenFiles, documents: Documents): PlanProblem[] {
+function shapeProblems(files: frozen.FrozenFiles, documents: Documents): PlanProblem[] {
   const wrong = (file: string, message: string): PlanProblem => ({ file, check: 'checksum', message })
   const problems = required.filter((name) => !(name in files)).map((name) => wrong(name, 'It is missing.'))
   const expected = new Set<string>(unchecked)
@@ -154,29 +143,32 @@ function outputProblems(tape: RunTape, documents: Documents, sha256: Sha256): Pl
   return [...lost, ...stray]
 }
 
-function statementProblems(files: FrozenFiles, lineage: Lineage, sha256: Sha256): PlanProblem[] {
-  const present = digests(files, sha256)
-  const text = files[statementFile] ?? ''
-  if (text === canonicalJson(statementOf(lineage, present))) return []
-  const { data } = statementSubjects.safeParse(parsed(text))
+function statementProblems(files: frozen.FrozenFiles, lineage: Lineage, sha256: Sha256): PlanProblem[] {
+  const present = frozen.digests(files, sha256)
+  const text = files[frozen.statementFile] ?? ''
+  if (text === canonicalJson(frozen.statementOf(lineage, present))) return []
+  const { data } = frozen.statementSubjects.safeParse(parsed(text))
   const stated = new Map(data?.subject.map(({ name, digest }) => [name, digest.sha256]))
   const changed = present.flatMap(({ name: file, sha256: digest }): PlanProblem[] => {
     const claimed = stated.get(file) ?? 'nothing of it'
-    return claimed === digest
-      ? []
-      : [{ file, check: 'checksum', message: `Its checksum is ${digest}; the statement says ${claimed}.` }]
+    if (claimed === digest) return []
+    return [{ file, check: 'checksum', message: `Its checksum is ${digest}; the statement says ${claimed}.` }]
   })
   const message = 'It does not match the files and their lineage.'
-  return changed.length > 0 ? changed : [{ file: statementFile, check: 'lineage', message }]
+  return changed.length > 0 ? changed : [{ file: frozen.statementFile, check: 'lineage', message }]
 }
 
-function signatureProblems(files: FrozenFiles, documents: Documents, check: SignatureCheck | undefined): PlanProblem[] {
-  const envelope = documents.get(envelopeFile)
-  if (check === undefined && !(envelopeFile in files)) return []
-  const problem = envelope === undefined ? 'it is missing' : sealProblem(envelope, files[statementFile] ?? '', check)
-  return problem === null
-    ? []
-    : [{ file: envelopeFile, check: 'signature', message: `The envelope cannot be trusted: ${problem}.` }]
+function signatureProblems(
+  files: frozen.FrozenFiles,
+  documents: Documents,
+  check: frozen.SignatureCheck | undefined,
+): PlanProblem[] {
+  const envelope = documents.get(frozen.envelopeFile)
+  if (check === undefined && !(frozen.envelopeFile in files)) return []
+  const problem =
+    envelope === undefined ? 'it is missing' : frozen.sealProblem(envelope, files[frozen.statementFile] ?? '', check)
+  if (problem === null) return []
+  return [{ file: frozen.envelopeFile, check: 'signature', message: `The envelope cannot be trusted: ${problem}.` }]
 }
 
 function originProblems(lineage: Lineage, tape: RunTape, documents: Documents, sha256: Sha256): PlanProblem[] {
@@ -213,18 +205,18 @@ function topologyProblems(documents: Documents, sha256: Sha256): PlanProblem[] {
       offenders.length === 0 ? [] : [{ file, check: 'topology', message: `${message}: ${offenders.join(', ')}.` }]
     const forged = graphChecksum(graph, sha256) === graph.checksum ? [] : [graph.checksum]
     const structure = [
-      ...wrong(check.danglingEdges(graph), 'Edges from or to a missing node'),
-      ...wrong(check.nodesNotInOneLane(graph), 'Nodes that are not in exactly one lane'),
+      ...wrong(checks.danglingEdges(graph), 'Edges from or to a missing node'),
+      ...wrong(checks.nodesNotInOneLane(graph), 'Nodes that are not in exactly one lane'),
       ...wrong(forged, 'The checksum is not that of the graph'),
     ]
     if (file !== 'execution_graph.json') return structure
     return [
       ...structure,
-      ...wrong(check.cycleIn(graph), 'It has a cycle'),
-      ...wrong(check.unreachableNodes(graph), 'Unreachable nodes'),
-      ...wrong(check.incompleteNodes(graph), 'Nodes without a required field'),
-      ...wrong(check.placeholders(graph), 'Questions that are not answered'),
-      ...wrong(check.actionsWithoutEvidence(graph), 'Actions without evidence'),
+      ...wrong(checks.cycleIn(graph), 'It has a cycle'),
+      ...wrong(checks.unreachableNodes(graph), 'Unreachable nodes'),
+      ...wrong(checks.incompleteNodes(graph), 'Nodes without a required field'),
+      ...wrong(checks.placeholders(graph), 'Questions that are not answered'),
+      ...wrong(checks.actionsWithoutEvidence(graph), 'Actions without evidence'),
     ]
   })
 }

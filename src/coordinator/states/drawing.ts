@@ -1,6 +1,6 @@
 import { finding } from '../../kernel/machine.ts'
 import { buildGraph } from '../graph/build.ts'
-import * as check from '../graph/checks.ts'
+import * as checks from '../graph/checks.ts'
 import { assessRisk, shapeOf } from '../graph/shape.ts'
 import { decided, type GuardTable, type Handler, judge, noted, unless } from '../guard-table.ts'
 import { type Governed, standingOf } from '../questions/standing.ts'
@@ -37,26 +37,26 @@ const notCovered = (_: DraftFacts, message: string) => [{ code: 'graph_not_cover
 /** The guards of GRAPH_DRAFTED. */
 // biome-ignore format: tables are audited by eye
 export const draftGuards: GuardTable<DraftFacts> = [
-  ['graph_is_acyclic', ({ graph }) => unless(check.cycleIn(graph), 'The graph has no cycle.', 'The graph runs in a circle through'),
+  ['graph_is_acyclic', ({ graph }) => unless(checks.cycleIn(graph), 'The graph has no cycle.', 'The graph runs in a circle through'),
     ['graph_has_cycle', 'The steps of the plan wait for each other.', 'graph_invalid',
-      ({ graph }, message) => [{ code: 'graph_has_cycle', message, refs: [...check.cycleIn(graph)] }]]],
+      ({ graph }, message) => [{ code: 'graph_has_cycle', message, refs: [...checks.cycleIn(graph)] }]]],
 
   ['phases_are_mapped', ({ graph, intent }) => unless(
     [
-      ...check.unmappedPhases(graph, intent),
-      ...check.lostSteps(graph, intent.planned_commands.map(stepOf)),
-      ...(check.cycleIn(graph).length > 0 ? [] : check.unreachableNodes(graph)),
+      ...checks.unmappedPhases(graph, intent),
+      ...checks.lostSteps(graph, intent.planned_commands.map(stepOf)),
+      ...(checks.cycleIn(graph).length > 0 ? [] : checks.unreachableNodes(graph)),
     ],
     'Every phase and every step has a node that can be reached.',
     'Not in the graph, or not to be reached'),
     ['graph_not_covered', 'The graph does not cover the intent.', 'graph_invalid', notCovered]],
 
-  ['agents_have_swimlanes', ({ graph, intent }) => unless(check.agentsWithoutLane(graph, intent), 'Every agent has a lane.', 'Without a lane'),
+  ['agents_have_swimlanes', ({ graph, intent }) => unless(checks.agentsWithoutLane(graph, intent), 'Every agent has a lane.', 'Without a lane'),
     ['graph_not_covered', 'The graph does not cover the intent.', 'graph_invalid', notCovered]],
 
-  ['actions_have_evidence', ({ graph }) => unless(check.actionsWithoutEvidence(graph), 'Every action rests on evidence.', 'Without evidence'),
+  ['actions_have_evidence', ({ graph }) => unless(checks.actionsWithoutEvidence(graph), 'Every action rests on evidence.', 'Without evidence'),
     ['action_without_evidence', 'Red line 4: no action without evidence.', 'graph_invalid',
-      ({ graph }) => check.actionsWithoutEvidence(graph).map((node) => {
+      ({ graph }) => checks.actionsWithoutEvidence(graph).map((node) => {
         const step = graph.nodes.find(({ node_id }) => node_id === node)?.step_ref ?? node
         return { code: 'action_without_evidence', message: `${step} has no evidence.`, refs: [node, step] }
       })]],
@@ -123,22 +123,22 @@ type FinalFacts = { readonly graph: ExecutionGraph; readonly steps: readonly str
 /** The guards of GRAPH_FINALIZED. */
 // biome-ignore format: tables are audited by eye
 export const finalGuards: GuardTable<FinalFacts> = [
-  ['no_placeholders', ({ graph }) => unless(check.placeholders(graph), 'No question stands in the graph any more.', 'Still open'),
+  ['no_placeholders', ({ graph }) => unless(checks.placeholders(graph), 'No question stands in the graph any more.', 'Still open'),
     ['graph_incomplete', 'The graph is not complete.', 'graph_incomplete']],
 
   ['nodes_are_complete', ({ graph, steps }) => unless(
     [...new Set([
-      ...check.incompleteNodes(graph),
-      ...check.actionsWithoutEvidence(graph),
-      ...check.danglingEdges(graph),
-      ...check.cycleIn(graph),
-      ...check.unreachableNodes(graph),
-      ...check.lostSteps(graph, steps),
+      ...checks.incompleteNodes(graph),
+      ...checks.actionsWithoutEvidence(graph),
+      ...checks.danglingEdges(graph),
+      ...checks.cycleIn(graph),
+      ...checks.unreachableNodes(graph),
+      ...checks.lostSteps(graph, steps),
     ])],
     'Every node has what its type asks for and can be reached.',
     'Not complete'),
     ['graph_incomplete', 'The graph is not complete.', 'graph_incomplete']],
 
-  ['swimlanes_cover_nodes', ({ graph }) => unless(check.nodesNotInOneLane(graph), 'Every node is in one lane.', 'Not in exactly one lane'),
+  ['swimlanes_cover_nodes', ({ graph }) => unless(checks.nodesNotInOneLane(graph), 'Every node is in one lane.', 'Not in exactly one lane'),
     ['graph_incomplete', 'The graph is not complete.', 'graph_incomplete']],
 ]
