@@ -4,7 +4,14 @@ import { coordinationMachine } from '../machines/coordination.ts'
 import { checksumOf, textAt } from './checksum.ts'
 import { advance, arrive, begin } from './engine.ts'
 import { lineageOf } from './outputs/lineage.ts'
-import { type AnswerRound, type CoordinationInput, coordinatorVersion, type Ports, type Progress } from './progress.ts'
+import {
+  type AnswerRound,
+  type CoordinationInput,
+  coordinatorVersion,
+  type Ports,
+  type Progress,
+  type Refused,
+} from './progress.ts'
 import type { FailurePack } from './schemas/plan.ts'
 import type { QuestionPack } from './schemas/questions.ts'
 import { type Lineage, type Recovers, type RunTape, recovers, type TapeEntry } from './schemas/record.ts'
@@ -15,7 +22,7 @@ export interface Coordination extends Pick<Progress, 'run_id' | 'state' | 'artif
   readonly lineage: Lineage
   /** What it waits for, if it does. */
   readonly waits_for: QuestionPack | null
-  readonly refused_answers: Progress['ledger']['refused']
+  readonly refused_answers: readonly Refused[]
 }
 
 /** From an intent to a frozen plan, or to the reason why there is none. Pure: same input, same bytes. */
