@@ -53,7 +53,7 @@ function found<F>(file: SourceFile, fact: F, description: string, line = 1): Fin
   return { fact, file: file.path, line, snippet, description }
 }
 
-function detectLanguages(files: readonly SourceFile[]) {
+function languagesIn(files: readonly SourceFile[]) {
   const byName = Map.groupBy(files, ({ path }) => languages[baseName(path).split('.').slice(1).at(-1) ?? ''] ?? '')
   return [...byName]
     .filter(([name]) => name !== '')
@@ -64,57 +64,49 @@ function detectLanguages(files: readonly SourceFile[]) {
     })
 }
 
-function detectManifests(files: readonly SourceFile[]) {
-  return files.flatMap((file) => {
-    const ecosystem = manifests[baseName(file.path)]
-    return ecosystem === undefined ? [] : [found(file, { path: file.path, ecosystem }, `A manifest of ${ecosystem}`)]
+function manifestIn(file: SourceFile) {
+  const ecosystem = manifests[baseName(file.path)]
+  return ecosystem === undefined ? [] : [found(file, { path: file.path, ecosystem }, `A manifest of ${ecosystem}`)]
+}
+
+function scriptsIn(file: SourceFile) {
+  const { path, text } = file
+  if (baseName(path) !== 'package.json') return []
+  const before = (lineOf(text, '"scripts"') ?? 1) - 1
+  const rest = text.split('\n').slice(before).join('\n')
+  return commandsIn(text).map(([name, runs]) => {
+    const line = before + (lineOf(rest, `${JSON.stringify(name)}:`) ?? 1)
+    return found(file, { name, runs, path }, `The script ${name}`, line)
   })
 }
 
-function detectScripts(files: readonly SourceFile[]) {
-  return files
-    .filter(({ path }) => baseName(path) === 'package.json')
-    .flatMap((file) => {
-      const { path, text } = file
-      const before = (lineOf(text, '"scripts"') ?? 1) - 1
-      const rest = text.split('\n').slice(before).join('\n')
-      return Object.entries(scriptsIn(text))
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([name, runs]) => {
-          const line = before + (lineOf(rest, `${JSON.stringify(name)}:`) ?? 1)
-          return found(file, { name, runs, path }, `The script ${name}`, line)
-        })
-    })
+function pipelineIn(file: SourceFile) {
+  const system = pipelines.find(([pattern]) => pattern.test(file.path))?.[1]
+  return system === undefined ? [] : [found(file, { path: file.path, system }, `A pipeline of ${system}`)]
 }
 
-function detectPipelines(files: readonly SourceFile[]) {
-  return files.flatMap((file) => {
-    const system = pipelines.find(([pattern]) => pattern.test(file.path))?.[1]
-    return system === undefined ? [] : [found(file, { path: file.path, system }, `A pipeline of ${system}`)]
+function testIn(file: SourceFile) {
+  return testFile.test(file.path) ? [found(file, { path: file.path }, 'A test')] : []
+}
+
+function ownersIn(file: SourceFile) {
+  if (baseName(file.path) !== 'CODEOWNERS') return []
+  return file.text.split('\n').flatMap((raw, i) => {
+    const [pattern, ...owners] = raw.replace(/#.*$/, '').trim().split(/\s+/)
+    if (pattern === undefined || pattern === '' || owners.length === 0) return []
+    return [found(file, { pattern, owners }, `Who owns ${pattern}`, i + 1)]
   })
 }
 
-function detectTests(files: readonly SourceFile[]) {
-  return files.filter(({ path }) => testFile.test(path)).map((file) => found(file, { path: file.path }, 'A test'))
-}
-
-function detectOwners(files: readonly SourceFile[]) {
-  const lists = files.filter(({ path }) => baseName(path) === 'CODEOWNERS')
-  return lists.flatMap((file) =>
-    file.text.split('\n').flatMap((raw, i) => {
-      const [pattern, ...owners] = raw.replace(/#.*$/, '').trim().split(/\s+/)
-      if (pattern === undefined || pattern === '' || owners.length === 0) return []
-      return [found(file, { pattern, owners }, `Who owns ${pattern}`, i + 1)]
-    }),
-  )
-}
-
-function scriptsIn(text: string): Record<string, string> {
+/** The scripts of a manifest, sorted by name. */
+function commandsIn(text: string): readonly [string, string][] {
   // A manifest that cannot be read has no scripts. That it exists is a fact of its own.
   const read = boundedJsonIn(text, jsonLimits.result)
   const scripts = 'value' in read && isRecord(read.value) && isRecord(read.value.scripts) ? read.value.scripts : {}
   const isText = (entry: [string, unknown]): entry is [string, string] => typeof entry[1] === 'string'
-  return Object.fromEntries(Object.entries(scripts).filter(isText))
+  return Object.entries(scripts)
+    .filter(isText)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
 /** The limit of tests in a fact pack. More add nothing to a plan. */
@@ -131,17 +123,16 @@ export function factsOf(project_id: string, given: readonly SourceFile[], sha256
       return { ...fact, evidence_refs: [id] }
     })
   const texts = files.map(({ path, text }) => [path, sha256(text)])
-  const repo_fingerprint = checksumOf(texts, sha256)
   return {
     schema_version: '1.0.0',
     project_id,
-    repo_fingerprint,
-    languages: cite('language', detectLanguages(files)),
-    manifests: cite('manifest', detectManifests(files)),
-    scripts: cite('script', detectScripts(files)),
-    ci: cite('ci', detectPipelines(files)),
-    tests: cite('test', detectTests(files).slice(0, mostTests)),
-    owners: cite('owner', detectOwners(files)),
+    repo_fingerprint: checksumOf(texts, sha256),
+    languages: cite('language', languagesIn(files)),
+    manifests: cite('manifest', files.flatMap(manifestIn)),
+    scripts: cite('script', files.flatMap(scriptsIn)),
+    ci: cite('ci', files.flatMap(pipelineIn)),
+    tests: cite('test', files.flatMap(testIn).slice(0, mostTests)),
+    owners: cite('owner', files.flatMap(ownersIn)),
     evidence,
   }
 }

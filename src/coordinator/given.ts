@@ -2,7 +2,7 @@ import type { Progress } from './progress.ts'
 import { indexOf, type RegistryIndex, resolve } from './registry.ts'
 import { type ContextBundle, type ExecutionPolicy, executionPolicy } from './schemas/context.ts'
 import { type ExecutionIntent, executionIntent, type PlannedCommand, stepOf } from './schemas/intent.ts'
-import type { Agent, Command } from './schemas/registry.ts'
+import type { Agent, Command, Workflow } from './schemas/registry.ts'
 import {
   type ContentKind,
   type Effect,
@@ -53,17 +53,23 @@ function stepsOf(intent: ExecutionIntent, index: RegistryIndex): readonly Planne
 function placeOf(planned: PlannedCommand, intent: ExecutionIntent, index: RegistryIndex) {
   const places = intent.selected_workflows.flatMap(({ workflow_id, version, phases }) => {
     const workflow = mustResolve(index, 'workflow', workflow_id, version)
-    return workflow.phases
-      .filter(({ phase }) => phases.includes(phase))
-      .map(({ phase, role, commands }) => ({ workflow_id, phase, role, commands }))
+    return workflow.phases.flatMap((one) => (phases.includes(one.phase) ? [{ workflow_id, ...one }] : []))
   })
-  const fits = places.filter(
-    ({ workflow_id, phase }) =>
-      (planned.workflow_id ?? workflow_id) === workflow_id && (planned.phase ?? phase) === phase,
-  )
-  const place = fits.find(({ commands }) => commands.includes(planned.command_id)) ?? fits[0] ?? places[0]
+  const place = placeAmong(places, planned) ?? places[0]
   if (place === undefined) throw new Error('An intent that passed the precheck has at least one phase.')
   return place
+}
+
+type Place = Workflow['phases'][number] & { readonly workflow_id: string }
+type Wanted = { readonly command_id: string } & { readonly [K in 'workflow_id' | 'phase']?: string | undefined }
+
+/** Of the places that have the wanted workflow and phase, the first one that lists the command; else the first one. */
+export function placeAmong(places: readonly Place[], wanted: Wanted): Place | undefined {
+  const fits = places.filter(
+    ({ workflow_id, phase }) =>
+      (wanted.workflow_id ?? workflow_id) === workflow_id && (wanted.phase ?? phase) === phase,
+  )
+  return fits.find(({ commands }) => commands.includes(wanted.command_id)) ?? fits[0]
 }
 
 /** The agent that the intent names; else the one in the role that leads the phase; else the first one. */

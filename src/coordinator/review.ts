@@ -24,8 +24,7 @@ export function reviewPackOf(progress: Progress, graph: ExecutionGraph, { sha256
     if (known !== undefined) durations.set(node_id, known)
   }
   const untimed = planned.filter(({ command }) => command.estimate.duration_ms === undefined)
-  const assessed = progress.artifacts.risk_assessment.at(-1)
-  const { overall_risk, factors } = assessed ?? { overall_risk: intent.risk.overall, factors: [] }
+  const { overall_risk = intent.risk.overall, factors = [] } = progress.artifacts.risk_assessment.at(-1) ?? {}
   const decisions = progress.artifacts.rule_decisions.at(-1)?.decisions ?? []
   const judged = decisions.filter(({ step_id }) => planned.some((step) => step.step_id === step_id))
   const gates = graph.nodes.filter(({ node_type }) => node_type === 'review_gate')
@@ -82,22 +81,19 @@ export function finalRedLines(progress: Progress, graph: ExecutionGraph): RedLin
   const { context, index } = givenOf(progress)
   const { input, artifacts, ledger } = progress
   const { mode } = context.effective
-  const assessed = artifacts.risk_assessment.at(-1)?.overall_risk
+  const risk = artifacts.risk_assessment.at(-1)?.overall_risk
+  const confirmed = artifacts.precheck_report?.registry.confirmed
+  const unassessed = { not_evaluated: 'The risk of the plan was never assessed.' }
+  const unread = { not_evaluated: 'The registry was never looked at.' }
   const problem = (code: string, what: string) => (id: string) => ({ code, message: `${id} ${what}.`, refs: [id] })
   const asked = problem('full_auto_asked', 'was asked in full_auto')
   const bare = problem('action_without_evidence', 'has no evidence')
   return redLinesOf({
     RL1: { problems: [input.intent, ...acceptedPacks(ledger)].flatMap((carried) => executionPayloads(carried)) },
     RL2: { problems: mode === 'full_auto' ? ledger.asked.map(asked) : [] },
-    RL3:
-      assessed === undefined
-        ? { not_evaluated: 'The risk of the plan was never assessed.' }
-        : { problems: fullAutoRisk(mode, assessed) },
+    RL3: risk === undefined ? unassessed : { problems: fullAutoRisk(mode, risk) },
     RL4: { problems: actionsWithoutEvidence(graph).map(bare) },
-    RL5:
-      artifacts.precheck_report === undefined
-        ? { not_evaluated: 'The registry was never looked at.' }
-        : { problems: unknownContent(graph, artifacts.precheck_report.registry.confirmed, index) },
+    RL5: confirmed === undefined ? unread : { problems: unknownContent(graph, confirmed, index) },
   })
 }
 
@@ -123,10 +119,9 @@ function unknownContent(graph: ExecutionGraph, confirmed: readonly RegistryRefer
     const entry = index.versions('agent', agent_id).find(({ version }) => version === agent.version)
     return entry?.roles.includes(role) === true ? [] : [`agent ${agent_id} as ${role}`]
   })
-  return [...commands, ...agents].map((what) => ({
-    code: 'reference_missing',
-    message: `The plan uses ${what}, which the registry does not have.`,
-  }))
+  return [...commands, ...agents].map((what) => {
+    return { code: 'reference_missing', message: `The plan uses ${what}, which the registry does not have.` }
+  })
 }
 
 function longestPath({ nodes, edges }: ExecutionGraph, durations: ReadonlyMap<string, number>): number {
@@ -236,9 +231,8 @@ function filesPerCommit(step: PlannedStep, files: readonly Basis[]): Basis | nul
 
 function basisOf({ step_id, command }: PlannedStep, amount: keyof Command['estimate']): Basis | null {
   const known = command.estimate[amount]
-  return known === undefined
-    ? null
-    : { step_id, amount: known, source: `registry:command/${command.id}@${command.version}` }
+  if (known === undefined) return null
+  return { step_id, amount: known, source: `registry:command/${command.id}@${command.version}` }
 }
 
 /** Sums of decimal fractions drift in the last digits; a millionth of a dollar is exact enough. */

@@ -26,13 +26,10 @@ export function decideCondition(context: GoalContext, tasks: readonly TaskView[]
       return
     }
     const { decider, answer } = found
-    if ('holds' in answer)
-      return record(context, task, 'policy', {
-        holds: answer.holds,
-        decided_by: 'rule',
-        decider,
-        reason: `The rule is ${answer.holds}.`,
-      })
+    if ('holds' in answer) {
+      const { holds } = answer
+      return record(context, task, 'policy', { holds, decided_by: 'rule', decider, reason: `The rule is ${holds}.` })
+    }
     problem = `The rule could not be evaluated: ${answer.problem}`
   }
   const inputs = inputsOf(tasks, planned, outcomeOf)

@@ -1,21 +1,12 @@
 import { z } from 'zod'
-import { intentChecksum } from '../../coordinator/checksum.ts'
+import { sealIntent } from '../../coordinator/checksum.ts'
+import { placeAmong } from '../../coordinator/given.ts'
 import { indexOf, type RegistryIndex, resolve } from '../../coordinator/registry.ts'
 import { questionBudgets } from '../../coordinator/schemas/context.ts'
 import { type ExecutionIntent, executionIntent, intentSchemaVersion } from '../../coordinator/schemas/intent.ts'
 import { openQuestion } from '../../coordinator/schemas/questions.ts'
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
-import {
-  contentId,
-  effect,
-  evidenceRef,
-  highestRisk,
-  type PhaseName,
-  phaseName,
-  reviewCategory,
-  riskLevel,
-  sentence,
-} from '../../coordinator/schemas/scalars.ts'
+import * as s from '../../coordinator/schemas/scalars.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
 import { isoTime } from '../../kernel/instant.ts'
 import { asJson, boundedJson, type Json, jsonLimits } from '../../kernel/json.ts'
@@ -25,22 +16,22 @@ import { closedObject, fieldProblems, problemSentence } from '../../runtime/shap
 import type { GoalConfig } from './goal-context.ts'
 
 const draftTask = closedObject({
-  id: contentId,
+  id: s.contentId,
   /** A command of the registry: it decides which tools the task may use. */
-  command: contentId,
-  intent: sentence,
+  command: s.contentId,
+  intent: s.sentence,
   /** An agent of the registry that is also configured here. Without it, the agent that leads the phase. */
-  owner: contentId.optional(),
-  depends_on: z.array(contentId).max(30).default([]),
+  owner: s.contentId.optional(),
+  depends_on: z.array(s.contentId).max(30).default([]),
   priority: z.enum(priorities).default('medium'),
   /** It is done only if that task fails, and then stands for it. */
-  instead_of: contentId.optional(),
-  effects: z.array(effect).min(1).max(6).optional(),
-  risk_level: riskLevel.optional(),
-  evidence: z.array(evidenceRef).min(1).max(30).optional(),
-  workflow: contentId.optional(),
-  phase: phaseName.optional(),
-  condition: sentence.optional(),
+  instead_of: s.contentId.optional(),
+  effects: z.array(s.effect).min(1).max(6).optional(),
+  risk_level: s.riskLevel.optional(),
+  evidence: z.array(s.evidenceRef).min(1).max(30).optional(),
+  workflow: s.contentId.optional(),
+  phase: s.phaseName.optional(),
+  condition: s.sentence.optional(),
 })
 
 /** What a planner may fill in. The rest of an intent follows from the goal, the operator and the registry. */
@@ -48,12 +39,12 @@ const plannersOwn = {
   title: z.string().min(5).max(160).optional(),
   tasks: z.array(draftTask).min(1).max(80),
   risk: closedObject({
-    overall: riskLevel.optional(),
-    drivers: z.array(sentence).min(1).max(20).optional(),
-    requires_review: z.array(reviewCategory).optional(),
+    overall: s.riskLevel.optional(),
+    drivers: z.array(s.sentence).min(1).max(20).optional(),
+    requires_review: z.array(s.reviewCategory).optional(),
   }).optional(),
   open_questions: z
-    .array(openQuestion.safeExtend({ evidence_refs: z.array(evidenceRef).max(30) }))
+    .array(openQuestion.safeExtend({ evidence_refs: z.array(s.evidenceRef).max(30) }))
     .max(50)
     .optional(),
 }
@@ -95,7 +86,7 @@ const plannersDraft = closedObject(plannersOwn).superRefine(checkTasks)
 
 /** The person who sets the goal may also say when it is reached. */
 const callersDraft = closedObject({
-  success_criteria: z.array(sentence).min(1).max(20).optional(),
+  success_criteria: z.array(s.sentence).min(1).max(20).optional(),
   ...plannersOwn,
 }).superRefine(checkTasks)
 
@@ -210,7 +201,7 @@ export function beyondGoal(taken_in: Json, { interaction, budgets }: Bounds): st
 
 type Task = PlanDraft['tasks'][number]
 
-type Place = { readonly workflow_id: string; readonly phase: PhaseName; readonly role: string | undefined }
+type Place = ReturnType<typeof placeAmong>
 
 /** A goal is evidence for the tasks that serve it. */
 export const evidenceRefOf = (goal_id: string) => `goal:${goal_id}`
@@ -224,25 +215,21 @@ export function intentOf(draft: PlanDraft, about: Drafting, sha256: Sha256): Jso
     const command = index.versions('command', task.command)[0]
     // A draft can add an effect or a review to what follows from the registry, and take none away.
     const has = [...(task.effects ?? []), ...(command?.effects ?? [])]
-    const effects = effect.options.filter((one) => (has.length === 0 ? one === 'read' : has.includes(one)))
+    const effects = s.effect.options.filter((one) => (has.length === 0 ? one === 'read' : has.includes(one)))
     const risk_level = task.risk_level ?? command?.risk_level ?? 'low'
     return { task, place, owner: task.owner ?? leaderOf(place, index), effects, risk_level }
   })
-  const places = Map.groupBy(
-    steps.flatMap(({ place }) => place ?? []),
-    ({ workflow_id }) => workflow_id,
-  )
+  const taken = steps.flatMap(({ place }) => place ?? [])
+  const places = Map.groupBy(taken, ({ workflow_id }) => workflow_id)
   const owners = new Set(steps.flatMap(({ owner }) => owner ?? []))
   // A plan that writes or deploys is reviewed first, and so is whatever the draft names.
   const effects = steps.flatMap((step) => step.effects)
   const reviews = new Set(draft.risk?.requires_review)
   if (effects.includes('deploy')) reviews.add('release')
   if (effects.includes('write')) reviews.add('architecture')
-  const intent: { [key: string]: Json } = {
-    id: `intent_${about.goal_id
-      .toLowerCase()
-      .replaceAll(/[^a-z0-9_]/g, '_')
-      .slice(-48)}_${about.draft}`,
+  const named = about.goal_id.toLowerCase().replaceAll(/[^a-z0-9_]/g, '_')
+  const intent = {
+    id: `intent_${named.slice(-48)}_${about.draft}`,
     type: 'execution_intent',
     title: draft.title ?? titleOf(about.goal),
     version: '1.0.0',
@@ -274,9 +261,9 @@ export function intentOf(draft: PlanDraft, about: Drafting, sha256: Sha256): Jso
     ...(draft.open_questions === undefined ? {} : { open_questions: draft.open_questions.map(asJson) }),
     interaction: about.bounds.interaction,
     risk: {
-      overall: draft.risk?.overall ?? highestRisk(steps.map(({ risk_level }) => risk_level)),
+      overall: draft.risk?.overall ?? s.highestRisk(steps.map(({ risk_level }) => risk_level)),
       drivers: draft.risk?.drivers ?? ['It follows from the commands of the plan.'],
-      requires_review: reviewCategory.options.filter((category) => reviews.has(category)),
+      requires_review: s.reviewCategory.options.filter((category) => reviews.has(category)),
     },
     budgets: about.bounds.budgets,
     evidence_refs: [ref],
@@ -289,7 +276,7 @@ export function intentOf(draft: PlanDraft, about: Drafting, sha256: Sha256): Jso
     audit: { created_by: 'statewright', source: 'statewright', checksum: '' },
     metadata: { tasks: extrasOf(draft.tasks) },
   }
-  return { ...intent, audit: { ...(intent.audit as object), checksum: intentChecksum(intent, sha256) } }
+  return sealIntent(intent, sha256)
 }
 
 /** Fields of a task that an intent does not have. They are in its `metadata`, under its checksum. */
@@ -307,18 +294,14 @@ function titleOf(goal: string): string {
 }
 
 /** The phase that the draft names; else the first one that lists the command; else the first one. */
-function placeOf(task: Task, index: RegistryIndex): Place | undefined {
+function placeOf(task: Task, index: RegistryIndex): Place {
   const workflows = index.ids('workflow').flatMap((id) => index.versions('workflow', id)[0] ?? [])
-  const all = workflows.flatMap(({ id, phases }) =>
-    phases.map(({ phase, role, commands }) => ({ workflow_id: id, phase, role, commands })),
-  )
-  const fits = all.filter(
-    ({ workflow_id, phase }) => (task.workflow ?? workflow_id) === workflow_id && (task.phase ?? phase) === phase,
-  )
-  return fits.find(({ commands }) => commands.includes(task.command)) ?? fits[0]
+  const places = workflows.flatMap(({ id, phases }) => phases.map((phase) => ({ workflow_id: id, ...phase })))
+  const { command: command_id, workflow: workflow_id, phase } = task
+  return placeAmong(places, { command_id, workflow_id, phase })
 }
 
-function leaderOf(place: Place | undefined, index: RegistryIndex): string | undefined {
+function leaderOf(place: Place, index: RegistryIndex): string | undefined {
   const agents = index.ids('agent').flatMap((id) => index.versions('agent', id)[0] ?? [])
   return (agents.find(({ roles }) => place?.role !== undefined && roles.includes(place.role)) ?? agents[0])?.id
 }

@@ -28,29 +28,19 @@ const goalBudget = closedObject({
   iterations: z.int().positive().default(10),
 })
 
-/** Everything that decides how a goal goes on, recorded with it. */
+/** Everything that decides how a goal goes on, recorded with it. `GoalOptions` says what each field does. */
 export const goalConfig = closedObject({
-  /** A plan that the caller drafted: a draft, or a whole execution intent. */
   plan: jsonValue.nullable().default(null),
-  /** The agent that drafts plans. Without one, plans come with the goal. */
   planner: z.string().nullable().default(null),
-  /** The agent that examines the results. Without one, a goal is met when every task is done. */
   critic: z.string().nullable().default(null),
-  /** The plan starts as soon as it is judged; otherwise a person is asked. Without it, as the mode says. */
   auto: z.boolean().optional(),
-  /** Whether its plan and its runs may ask people. In `auto` only a review that the plan demands waits for one. */
   mode: z.enum(['interactive', 'auto']).default('interactive'),
-  /** How many questions a plan may ask. Without it, `questionBudgets.goal`. In the mode `auto` it asks none. */
   question_budget: z.int().min(0).max(50).optional(),
   budget: goalBudget.prefault({}),
-  /** For each run of a task. */
   task_budget: budget.nullable().default(null),
   max_parallel: z.int().positive().default(4),
-  /** How many tasks an agent has at once, by its name. */
   per_agent: z.record(z.string(), z.int().positive()).default({}),
-  /** How many drafts the planner may make in all. */
   max_drafts: z.int().positive().default(3),
-  /** How long it may be blocked before that counts as unresolvable. Null: for ever. */
   max_blocked_ms: z.int().positive().nullable().default(null),
   facts: jsonValue.optional(),
   memory: jsonValue.optional(),

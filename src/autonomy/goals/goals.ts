@@ -148,17 +148,14 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
   /** The question that a request with this idempotency key answered before. */
   function answeredWith(state: SessionState, goal: GoalView, key: string | undefined): string | undefined {
     if (key === undefined) return undefined
-    return [...state.interactions.values()].find(
-      ({ goal_id, coordination_id, answered }) =>
-        goal_id === goal.goal_id && coordination_id === null && answered?.idempotency_key === key,
-    )?.interaction_id
+    const own = [...state.interactions.values()].filter((one) => one.goal_id === goal.goal_id)
+    const asked = own.filter(({ coordination_id }) => coordination_id === null)
+    return asked.find(({ answered }) => answered?.idempotency_key === key)?.interaction_id
   }
 
   /** What the goal itself asks: its plan, its reviews, and conditions in words. */
   function reviewsOf(state: SessionState, goal: GoalView): readonly WaitReport[] {
-    return waitsOf(state, goal).filter(
-      ({ run_id, interaction_kind }) => run_id === null && interaction_kind === 'approval',
-    )
+    return waitsOf(state, goal).filter((wait) => wait.run_id === null && wait.interaction_kind === 'approval')
   }
 
   /** The named question, else the plan. Only a rejection may mean the one open review: an approval may be a repeat. */

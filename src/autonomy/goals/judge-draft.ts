@@ -14,16 +14,7 @@ import type { Engine } from '../../runtime/engine.ts'
 import { readThrown } from '../../runtime/thrown.ts'
 import type { Plans, PlanView } from '../plans/plans.ts'
 import { takenIn } from '../plans/receive.ts'
-import {
-  beyondGoal,
-  boundsOf,
-  evidenceRefOf,
-  intentOf,
-  readDraft,
-  standInCircle,
-  type TaskExtras,
-  unknownEvidence,
-} from './draft.ts'
+import * as drafts from './draft.ts'
 import { configOf, type DraftGiven, type GoalConfig, goalIds, type Judgement } from './goal-context.ts'
 
 /** What judging a draft needs. */
@@ -56,23 +47,23 @@ export async function judgeDraft(
 
   async function submit(): Promise<PlanView | Judgement> {
     const registry = await read()
-    const drafted = readDraft(given, by)
+    const drafted = drafts.readDraft(given, by)
     if ('problem' in drafted) return failed(`The draft does not have the shape of a plan: ${drafted.problem}`)
     const { goal_id, goal_description, received_at } = goal
     const config = configOf(goal)
     const { memory, facts = factsOf(goal, engine.sha256) } = config
-    const bounds = boundsOf(config, agents.get(goal.agent_id)?.used ?? {})
+    const bounds = drafts.boundsOf(config, agents.get(goal.agent_id)?.used ?? {})
     const about = { goal_id, goal: goal_description, draft, received_at, registry, bounds }
     const problem =
       'intent' in drafted
-        ? beyondGoal(takenIn(drafted, engine).intent, bounds).join(' ')
+        ? drafts.beyondGoal(takenIn(drafted, engine).intent, bounds).join(' ')
         : by === 'planner'
-          ? unknownEvidence(drafted.draft, evidenceOf(goal_id, facts, memory))
+          ? drafts.unknownEvidence(drafted.draft, evidenceOf(goal_id, facts, memory))
           : null
     if (problem) return failed(problem)
     const recovers = await recovered()
     return plans.submit({
-      intent: 'intent' in drafted ? drafted.intent : intentOf(drafted.draft, about, engine.sha256),
+      intent: 'intent' in drafted ? drafted.intent : drafts.intentOf(drafted.draft, about, engine.sha256),
       registry,
       sessionId: session_id,
       goalId: goal_id,
@@ -100,7 +91,7 @@ function evidenceOf(goal_id: string, facts: Json, memory: Json | undefined): Rea
   const idsIn = (list: unknown) => (Array.isArray(list) ? list.map((one) => String(Object(one).id)) : [])
   const { evidence } = Object(facts) as { readonly evidence?: unknown }
   const { memories } = Object(memory) as { readonly memories?: unknown }
-  return new Set([evidenceRefOf(goal_id), ...idsIn(evidence), ...idsIn(memories)])
+  return new Set([drafts.evidenceRefOf(goal_id), ...idsIn(evidence), ...idsIn(memories)])
 }
 
 /** The fact pack of a goal for which no project was scanned: the goal itself. */
@@ -122,11 +113,8 @@ async function frozen(
   config: GoalConfig,
   idOf: (key: string) => string,
 ): Promise<Judgement> {
-  const problems = await plans.verify(coordination_id)
-  if (problems.length > 0)
-    return failed(
-      `The frozen plan does not verify: ${problems.map(({ file, message }) => `${file}: ${message}`).join('; ')}`,
-    )
+  const unsound = (await plans.verify(coordination_id)).map(({ file, message }) => `${file}: ${message}`)
+  if (unsound.length > 0) return failed(`The frozen plan does not verify: ${unsound.join('; ')}`)
   const files = await plans.files(coordination_id)
   const graph = executionGraph.parse(JSON.parse(files['execution_graph.json'] ?? 'null'))
   const intent = executionIntent.parse(JSON.parse(files['intent.json'] ?? 'null'))
@@ -138,14 +126,11 @@ async function frozen(
   const rules = tasks.some(({ condition }) => condition !== null) ? await conditions() : null
   const named = new Map(tasks.map(({ task_id, key }) => [task_id, key]))
   const standIns = tasks.map(({ key, instead_of }) => ({ id: key, instead_of: named.get(instead_of ?? '') }))
-  const problem = tasks
-    .flatMap((task) => [
-      ...problemWith(engine, task),
-      ...undecidable(task, config, rules),
-      ...[standInCircle(standIns, task.key) ?? []].flat(),
-    ])
-    .join(' ')
-  return problem === '' ? { outcome: 'judged', tasks } : failed(problem)
+  const problems = tasks.flatMap((task) => {
+    const circle = drafts.standInCircle(standIns, task.key)
+    return [...problemWith(engine, task), ...undecidable(task, config, rules), ...(circle === null ? [] : [circle])]
+  })
+  return problems.length === 0 ? { outcome: 'judged', tasks } : failed(problems.join(' '))
 }
 
 /** Agents and tools of a task that this process does not have. */
@@ -196,7 +181,7 @@ function tasksOf({ graph, registry, intent }: Judged, idOf: (key: string) => str
   const byNode = new Map(nodes.map((node) => [node.node_id, node]))
   const before = predecessors(graph, (node_id) => byNode.has(node_id))
   const lanes = new Map(graph.swimlanes.flatMap(({ agent_id, node_refs }) => node_refs.map((ref) => [ref, agent_id])))
-  const extras = (Object(intent.metadata) as { tasks?: Record<string, TaskExtras> }).tasks ?? {}
+  const extras = (Object(intent.metadata) as { tasks?: Record<string, drafts.TaskExtras> }).tasks ?? {}
   const declared = new Map(intent.planned_commands.map((command) => [stepOf(command), command.depends_on ?? []]))
   const conditions = conditionsIn(graph)
   const commands = indexOf(registry)

@@ -13,14 +13,12 @@ const draftShape =
 /** What the planner is asked: the goal, what it may use, and why the last draft did not do. */
 export function plannerInput(goal: GoalView, { entries }: RegistrySnapshot): string {
   const usable = entries.filter(isUsable)
-  const commands = usable.flatMap((entry) =>
-    entry.kind === 'command'
-      ? [`- ${entry.id}: ${entry.title} (${entry.effects.join(', ')}; risk ${entry.risk_level})`]
-      : [],
-  )
-  const agents = usable.flatMap((entry) =>
-    entry.kind === 'agent' ? [`- ${entry.id}: ${entry.title} (${entry.roles.join(', ')})`] : [],
-  )
+  const commands = usable
+    .filter((entry) => entry.kind === 'command')
+    .map(({ id, title, effects, risk_level }) => `- ${id}: ${title} (${effects.join(', ')}; risk ${risk_level})`)
+  const agents = usable
+    .filter((entry) => entry.kind === 'agent')
+    .map(({ id, title, roles }) => `- ${id}: ${title} (${roles.join(', ')})`)
   const failure = goal.drafts.at(-1)?.failure ?? null
   return paragraphs(
     `Draft a plan for this goal: ${goal.goal_description}`,

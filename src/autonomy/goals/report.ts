@@ -100,9 +100,8 @@ export function waitsOf(state: SessionState, goal: GoalView): readonly WaitRepor
 
 /** A worker has a run of the goal; `lost` are runs whose worker is gone. */
 export function isAtWork(state: SessionState, goal: GoalView, lost = nothingLeft.run_ids): boolean {
-  return [...state.openRuns.values()].some(
-    ({ run_id, status }) => status === 'running' && !lost.has(run_id) && isOfGoal(state, goal, run_id),
-  )
+  const running = [...state.openRuns.values()].filter(({ status }) => status === 'running')
+  return running.some(({ run_id }) => !lost.has(run_id) && isOfGoal(state, goal, run_id))
 }
 
 function isOfGoal(state: SessionState, goal: GoalView, run_id: string): boolean {

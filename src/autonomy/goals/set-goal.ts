@@ -51,7 +51,9 @@ export async function setGoal(engine: Engine, submission: GoalSubmission): Promi
     const { tokens, tool_calls, cost_usd } = config.budget
     const budget = JSON.parse(JSON.stringify({ tokens, tool_calls, cost_usd }))
     spawn(engine, batch, { name, parent_id: null, agent_id, budget })
-    if (batch.stateOf(state.session_id) === 'created') ready(batch, state, state.root_agent_id || agent_id)
+    const root_agent_id = state.root_agent_id || agent_id
+    if (batch.stateOf(state.session_id) === 'created')
+      batch.on(subject.session(state.session_id), 'graph_runner').move('agent_ready', { root_agent_id })
     const payload = { goal_description: goal, config: plain(config) }
     batch.on({ ...subject.goal(goal_id), about: { goal_id, agent_id } }, 'human').open(payload)
   }
@@ -62,10 +64,6 @@ export async function setGoal(engine: Engine, submission: GoalSubmission): Promi
   if (twin !== undefined) return twin
   accepted(opened)
   return { goal_id, session_id: session_id ?? own }
-}
-
-function ready(batch: Batch, { session_id }: SessionState, root_agent_id: string) {
-  batch.on(subject.session(session_id), 'graph_runner').move('agent_ready', { root_agent_id })
 }
 
 type Asked = { readonly goal_id: string; readonly goal: string; readonly config: GoalConfig }
@@ -104,12 +102,9 @@ function checked(goal: string, given: z.input<typeof goalOptions>): GoalConfig {
 /** Throws `bad_definition` for a malformed plan before anything is recorded. */
 export function refuseMalformedPlan(plan: Json | null | undefined): void {
   const read = plan == null ? undefined : readDraft(plan, 'caller')
-  if (read !== undefined && 'problem' in read)
-    throw faults.bad_definition({
-      what: 'plan',
-      name: 'of the goal',
-      problem: `${read.problem}.`.replace(/\.\.$/, '.'),
-    })
+  if (read === undefined || !('problem' in read)) return
+  const problem = `${read.problem}.`.replace(/\.\.$/, '.')
+  throw faults.bad_definition({ what: 'plan', name: 'of the goal', problem })
 }
 
 function refuseUnknownAgents({ agents }: Engine, goal: string, { planner, critic, per_agent }: GoalConfig) {

@@ -97,7 +97,7 @@ async function record(engine: Engine, recorded: Recorded, progress: Progress, { 
     const batch = createBatch(state, at)
     const duration_ms = lasted(since, at)
     const { answer_timeout_ms = null } = payload
-    deadline = recordMove(batch, { about, progress, at, duration_ms, answer_timeout_ms, files }, engine.sha256).deadline
+    deadline = recordMove(batch, { about, progress, at, duration_ms, answer_timeout_ms, files }, engine.sha256)
     return { batch, answer: () => at }
   })
   if (moved_at === null) return null
@@ -125,20 +125,15 @@ interface Move {
 }
 
 /** Puts the last move of a coordination into a batch, and what belongs to it: the question, the alert, the files. */
-function recordMove(batch: Batch, move: Move, sha256: Sha256): { readonly deadline: Deadline | null } {
+function recordMove(batch: Batch, move: Move, sha256: Sha256): Deadline | null {
   const { about, progress, duration_ms } = move
   const entry = progress.entries.at(-1)
   if (entry === undefined) throw new Error('A move has an entry on the tape.')
   const { guards_evaluated: guards, outputs_produced: outputs } = entry
   const failure = progress.artifacts.failure_pack
-  batch
-    .on({ machine: 'coordination', id: about.coordination_id, about }, 'coordinator')
-    .move(entry.trigger as CoordinationTrigger, {
-      guards,
-      outputs,
-      duration_ms,
-      ...(failure === undefined ? {} : { failure: asJson(failure) }),
-    })
+  const payload = { guards, outputs, duration_ms, ...(failure && { failure: asJson(failure) }) }
+  const coordination = batch.on({ machine: 'coordination', id: about.coordination_id, about }, 'coordinator')
+  coordination.move(entry.trigger as CoordinationTrigger, payload)
 
   const interaction_id = idOf('int', [about.coordination_id, entry.sequence], sha256)
   const asked = progress.state === 'AWAITING_ANSWERS' ? progress.artifacts.question_pack.at(-1) : undefined
@@ -146,7 +141,7 @@ function recordMove(batch: Batch, move: Move, sha256: Sha256): { readonly deadli
   if (move.files.length > 0)
     batch.record('coordination.frozen', { actor: 'coordinator', payload: { files: [...move.files] } }, about)
   if (progress.state === 'ABORTED' && failure !== undefined) alert(batch, move, interaction_id, failure)
-  return { deadline }
+  return deadline
 }
 
 type Deadline = { readonly interaction_id: string; readonly at: number }

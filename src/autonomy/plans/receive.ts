@@ -35,13 +35,8 @@ export async function receive(ports: PlanPorts, core: Ports, submission: PlanSub
   const coordination_id = named ?? engine.ids.next('coord')
 
   const about = { coordination_id, ...(goal_id === undefined ? {} : { goal_id }) }
-  const into = {
-    session_id,
-    own: session_id ?? engine.ids.next('ses'),
-    actor: 'coordinator',
-    refuse: refuseOver,
-  } as const
-  const opened = await appendTo(engine, into, (batch) => {
+  const own = session_id ?? engine.ids.next('ses')
+  const opened = await appendTo(engine, { session_id, own, actor: 'coordinator', refuse: refuseOver }, (batch) => {
     batch.on({ machine: 'coordination', id: coordination_id, about }, 'coordinator').open(payload)
   })
   // The same request, sent twice at once, may have won the race.
@@ -88,8 +83,7 @@ async function wasReceived(engine: Engine, coordination_id: string, given: Given
   const text = (value: unknown) => canonicalJson((value ?? null) as Json)
   const taken = takenIn(given, engine)
   const parts = new Set(['recovers', ...Object.keys(given)]) as Set<keyof Given>
-  const isSame = [...parts].every((part) => text(taken[part]) === text(before[part]))
-  if (isSame) return true
+  if ([...parts].every((part) => text(taken[part]) === text(before[part]))) return true
   throw faults.key_reused({ idempotency_key: coordination_id, what: `the coordination ${coordination_id}` })
 }
 
@@ -98,11 +92,8 @@ type Defaults = { readonly policy: Json; readonly registry: () => Promise<Regist
 
 /** Everything that the Coordinator will see, and what is recorded. Secrets are taken out before it sees them. */
 async function readSubmission(given: Given, defaults: Defaults, ports: Ports, redactor: Redactor) {
-  const whole: CoordinationInput = {
-    policy: defaults.policy,
-    ...given,
-    registry: given.registry ?? (await defaults.registry()),
-  }
+  const registry = given.registry ?? (await defaults.registry())
+  const whole: CoordinationInput = { policy: defaults.policy, ...given, registry }
   // Refuses by name a part that has no canonical text, also one of the operator.
   begin(whole, ports)
   const input = takenIn(whole, { ...ports, redactor })

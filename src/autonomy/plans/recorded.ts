@@ -101,6 +101,12 @@ function failureOf({ moves }: Recorded): FailurePack | null {
   return last?.redacted === true ? null : ((last?.payload.failure as FailurePack | undefined) ?? null)
 }
 
+function moveOf({ from, to, trigger, at, payload }: Rune<'coordination.moved'>): PlanMove {
+  const { duration_ms, guards, outputs } = payload
+  const states = { from: from as CoordinationState, to: to as CoordinationState }
+  return { ...states, trigger: trigger ?? '', at, duration_ms, guards: guards as readonly GuardReading[], outputs }
+}
+
 /** The plan as clients see it. */
 export function viewOf(recorded: Recorded): PlanView {
   const { coordination_id, received, moves, files } = recorded
@@ -115,17 +121,7 @@ export function viewOf(recorded: Recorded): PlanView {
     submitted_at: received.at,
     updated_at: moves.at(-1)?.at ?? received.at,
     input: inputOf(recorded),
-    moves: moves.map(
-      ({ from, to, trigger, at, payload }): PlanMove => ({
-        from: from as CoordinationState,
-        to: to as CoordinationState,
-        trigger: trigger ?? '',
-        at,
-        duration_ms: payload.duration_ms,
-        guards: payload.guards as readonly GuardReading[],
-        outputs: payload.outputs,
-      }),
-    ),
+    moves: moves.map(moveOf),
     waits_for: openPack(recorded),
     failure: failureOf(recorded),
     files,
@@ -164,12 +160,10 @@ export function rerun(recorded: Recorded, ports: Ports): Progress {
   for (const [i, move] of moves.entries()) {
     progress = nextMove(progress, ports)
     const entry = progress.entries[i + 1]
-    if (entry === undefined)
-      throw refuse(`move ${i + 1} of the record is ${move.from} → ${move.to}; run again, it makes none.`)
+    const differs = `move ${i + 1} of the record is ${move.from} → ${move.to}; run again, it`
+    if (entry === undefined) throw refuse(`${differs} makes none.`)
     if (canonicalJson(madeBy(entry)) !== canonicalJson(recordedBy(move)))
-      throw refuse(
-        `move ${i + 1} of the record is ${move.from} → ${move.to}; run again, it is ${entry.from_state} → ${entry.to_state} or says something else.`,
-      )
+      throw refuse(`${differs} is ${entry.from_state} → ${entry.to_state} or says something else.`)
   }
   return progress
 }

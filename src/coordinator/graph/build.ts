@@ -38,13 +38,7 @@ export function buildGraph(shape: Shape, given: Given, stage: ExecutionGraph['st
   for (const phase of phases) {
     const steps = shape.placed.filter((placed) => isIn(phase, placed))
     add(drawing, phaseNode(phase), phase.agent_id)
-    let entry = phase.node_id
-    for (const category of gates.before.get(phase.node_id) ?? []) {
-      const gate = categoryGate(category, phase)
-      add(drawing, gate, phase.agent_id)
-      link(drawing, entry, gate.node_id)
-      entry = gate.node_id
-    }
+    const [entry = ''] = drawGates(drawing, gates.before.get(phase.node_id) ?? [], phase, [phase.node_id])
     exits.set(phase.node_id, drawSteps(drawing, steps, phase, entry))
   }
   for (const phase of phases)
@@ -53,14 +47,8 @@ export function buildGraph(shape: Shape, given: Given, stage: ExecutionGraph['st
 
   const followed = new Set(phases.flatMap(({ after }) => after))
   const last = phases.filter(({ node_id }) => !followed.has(node_id))
-  let ends = last.flatMap(({ node_id }) => exits.get(node_id) ?? [])
-  for (const category of gates.atEnd)
-    for (const phase of last.slice(-1)) {
-      const gate = categoryGate(category, phase)
-      add(drawing, gate, phase.agent_id)
-      for (const end of ends) link(drawing, end, gate.node_id)
-      ends = [gate.node_id]
-    }
+  const ends = last.flatMap(({ node_id }) => exits.get(node_id) ?? [])
+  for (const phase of last.slice(-1)) drawGates(drawing, gates.atEnd, phase, ends)
 
   const swimlanes = given.intent.selected_agents.map(({ agent_id, role }) => {
     return { swimlane_id: `lane_${agent_id}`, agent_id, role, node_refs: lanes.get(agent_id) ?? [] }
@@ -88,6 +76,21 @@ export function graphChecksum(
   sha256: Sha256,
 ) {
   return checksumOf({ nodes, edges, swimlanes }, sha256)
+}
+
+/** Draws gates one after the other behind these nodes. Returns the nodes that what follows comes behind. */
+function drawGates(
+  drawing: Drawing,
+  categories: readonly ReviewCategory[],
+  phase: PlannedPhase,
+  ends: readonly string[],
+) {
+  return categories.reduce((before, category) => {
+    const gate = categoryGate(category, phase)
+    add(drawing, gate, phase.agent_id)
+    for (const node of before) link(drawing, node, gate.node_id)
+    return [gate.node_id]
+  }, ends)
 }
 
 /** Returns the nodes that have to be done before the next phase begins. */

@@ -138,47 +138,30 @@ export function assessRisk(
   inForce: readonly AnswerInForce[],
   { sha256 }: Ports,
 ): RiskAssessment {
-  const declared: RiskFactor = {
-    source: 'intent',
-    ref: intent.id,
-    level: intent.risk.overall,
-    reason: `The intent declares it: ${intent.risk.drivers.join('; ')}`,
-    evidence_refs: intent.evidence_refs,
-  }
+  const reason = `The intent declares it: ${intent.risk.drivers.join('; ')}`
+  const { id: ref, evidence_refs } = intent
+  const factors: RiskFactor[] = [{ source: 'intent', ref, level: intent.risk.overall, reason, evidence_refs }]
   const planned = placed.map(({ decision }) => decision)
-  const factors: RiskFactor[] = [
-    declared,
-    ...planned.map(({ step_id, command_id, risk_level, evidence_refs }) => ({
-      source: 'command' as const,
-      ref: step_id,
-      level: risk_level,
-      reason: `${command_id} is of ${risk_level} risk.`,
-      evidence_refs: [...evidence_refs, `registry:command/${command_id}`],
-    })),
-    ...planned.flatMap(({ step_id, matched_rules }) =>
-      matched_rules
-        .filter(({ verdict }) => verdict === 'require_review' || verdict === 'warn')
-        .map(({ rule_id, version, verdict, reason }) => ({
-          source: 'rule' as const,
-          ref: step_id,
-          level: verdict === 'require_review' ? ('medium' as const) : ('low' as const),
-          reason: `${rule_id}: ${reason}`,
-          evidence_refs: [`registry:rule/${rule_id}@${version}`],
-        })),
-    ),
-    ...inForce.flatMap((answer) =>
-      planned
-        .filter(({ step_id }) => bearsOn(answer.question, step_id))
-        .flatMap(({ step_id }) => {
-          const level = effectOf(answer).set_risk?.[step_id]
-          if (level === undefined) return []
-          const reason = `The answer ${answer.question.key}=${answer.value} says so.`
-          return [
-            { source: 'answer' as const, ref: step_id, level, reason, evidence_refs: [answer.question.question_id] },
-          ]
-        }),
-    ),
-  ]
+  for (const { step_id: ref, command_id, risk_level: level, evidence_refs: cited } of planned) {
+    const reason = `${command_id} is of ${level} risk.`
+    const evidence_refs = [...cited, `registry:command/${command_id}`]
+    factors.push({ source: 'command', ref, level, reason, evidence_refs })
+  }
+  for (const { step_id: ref, matched_rules } of planned)
+    for (const { rule_id, version, verdict, reason: why } of matched_rules) {
+      if (verdict !== 'require_review' && verdict !== 'warn') continue
+      const level = verdict === 'require_review' ? 'medium' : 'low'
+      const evidence_refs = [`registry:rule/${rule_id}@${version}`]
+      factors.push({ source: 'rule', ref, level, reason: `${rule_id}: ${why}`, evidence_refs })
+    }
+  for (const answer of inForce)
+    for (const { step_id: ref } of planned) {
+      const { question, value } = answer
+      const level = bearsOn(question, ref) ? effectOf(answer).set_risk?.[ref] : undefined
+      const reason = `The answer ${question.key}=${value} says so.`
+      if (level !== undefined)
+        factors.push({ source: 'answer', ref, level, reason, evidence_refs: [question.question_id] })
+    }
   return {
     assessment_id: idOf('risk', factors, sha256),
     schema_version: '1.0.0',

@@ -5,62 +5,33 @@ import { audit, type Move } from '../../kernel/transition.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
 import { auditLogId, checksumOf, idOf } from '../checksum.ts'
 import { graphChecksum } from '../graph/build.ts'
-import {
-  actionsWithoutEvidence,
-  cycleIn,
-  danglingEdges,
-  incompleteNodes,
-  nodesNotInOneLane,
-  placeholders,
-  unreachableNodes,
-} from '../graph/checks.ts'
+import * as checks from '../graph/checks.ts'
 import type { ArtifactType, Ports } from '../progress.ts'
-import { contextBundle } from '../schemas/context.ts'
-import { precheckReport, riskAssessment, ruleDecisions } from '../schemas/judgement.ts'
-import { executionGraph, failurePack, reviewPack } from '../schemas/plan.ts'
-import { questionPack } from '../schemas/questions.ts'
-import {
-  type AuditLog,
-  auditLog,
-  type Lineage,
-  lineage as lineageSchema,
-  type RunTape,
-  runTape,
-} from '../schemas/record.ts'
+import { coordinatorSchemas as schemas } from '../schemas/all.ts'
+import type { AuditLog, Lineage, RunTape } from '../schemas/record.ts'
 import { problemsOf } from '../schemas/scalars.ts'
-import {
-  digests,
-  envelopeFile,
-  type FrozenFiles,
-  journalFile,
-  journalProblems,
-  type SignatureCheck,
-  sealProblem,
-  statementFile,
-  statementOf,
-  statementSubjects,
-} from './freeze.ts'
+import * as frozen from './freeze.ts'
 import { artifactId, artifactTypes, type Documents, originsIn, type PlanProblem, runIdOf } from './lineage.ts'
 import { markdownOf } from './markdown.ts'
 
 /** Computes everything in the files of a plan again and compares. Only `signature` finds a consistent rewrite of all files. */
 export function verifyPlan(
-  files: FrozenFiles,
+  files: frozen.FrozenFiles,
   { sha256 }: Pick<Ports, 'sha256'>,
-  signature?: SignatureCheck,
+  signature?: frozen.SignatureCheck,
 ): readonly PlanProblem[] {
   const problems: PlanProblem[] = []
   const documents = readDocuments(files, problems)
   problems.push(...shapeProblems(files, documents))
-  const tape = runTape.safeParse(documents.get('run_tape.json')).data
-  const lineage = lineageSchema.safeParse(documents.get('lineage.json')).data
-  const log = auditLog.safeParse(documents.get('audit_log.json')).data
+  const tape = schemas.run_tape.safeParse(documents.get('run_tape.json')).data
+  const lineage = schemas.lineage.safeParse(documents.get('lineage.json')).data
+  const log = schemas.audit_log.safeParse(documents.get('audit_log.json')).data
   if (tape === undefined || lineage === undefined || log === undefined) return problems
   problems.push(
     ...tapeProblems(tape, documents, sha256),
     ...auditProblems(log, tape, sha256),
     ...idProblems(documents, tape, sha256),
-    ...journalProblems(files[journalFile], tape),
+    ...frozen.journalProblems(files[frozen.journalFile], tape),
     ...originProblems(lineage, tape, documents, sha256),
     ...topologyProblems(documents, sha256),
     ...statementProblems(files, lineage, sha256),
@@ -69,7 +40,7 @@ export function verifyPlan(
   return problems
 }
 
-function readDocuments(files: FrozenFiles, problems: PlanProblem[]): Documents {
+function readDocuments(files: frozen.FrozenFiles, problems: PlanProblem[]): Documents {
   const documents = new Map<string, Json>()
   for (const [name, text] of Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (!name.endsWith('.json')) continue
@@ -91,11 +62,11 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-const others = { run_tape: runTape, audit_log: auditLog, lineage: lineageSchema } as const
-const unchecked = new Set(['intent.json', 'policy.json', statementFile, envelopeFile, journalFile])
-const required = ['intent.json', 'policy.json', 'run_tape.json', 'audit_log.json', 'lineage.json', statementFile]
+const others = { run_tape: schemas.run_tape, audit_log: schemas.audit_log, lineage: schemas.lineage } as const
+const unchecked = new Set(['intent.json', 'policy.json', frozen.statementFile, frozen.envelopeFile, frozen.journalFile])
+const required = ['intent.json', 'policy.json', 'run_tape.json', 'audit_log.json', 'lineage.json', frozen.statementFile]
 
-function shapeProblems(files: FrozenFiles, documents: Documents): PlanProblem[] {
+function shapeProblems(files: frozen.FrozenFiles, documents: Documents): PlanProblem[] {
   const wrong = (file: string, message: string): PlanProblem => ({ file, check: 'checksum', message })
   const problems = required.filter((name) => !(name in files)).map((name) => wrong(name, 'It is missing.'))
   const expected = new Set<string>(unchecked)
@@ -172,35 +143,38 @@ function outputProblems(tape: RunTape, documents: Documents, sha256: Sha256): Pl
   return [...lost, ...stray]
 }
 
-function statementProblems(files: FrozenFiles, lineage: Lineage, sha256: Sha256): PlanProblem[] {
-  const present = digests(files, sha256)
-  const text = files[statementFile] ?? ''
-  if (text === canonicalJson(statementOf(lineage, present))) return []
-  const { data } = statementSubjects.safeParse(parsed(text))
+function statementProblems(files: frozen.FrozenFiles, lineage: Lineage, sha256: Sha256): PlanProblem[] {
+  const present = frozen.digests(files, sha256)
+  const text = files[frozen.statementFile] ?? ''
+  if (text === canonicalJson(frozen.statementOf(lineage, present))) return []
+  const { data } = frozen.statementSubjects.safeParse(parsed(text))
   const stated = new Map(data?.subject.map(({ name, digest }) => [name, digest.sha256]))
   const changed = present.flatMap(({ name: file, sha256: digest }): PlanProblem[] => {
     const claimed = stated.get(file) ?? 'nothing of it'
-    return claimed === digest
-      ? []
-      : [{ file, check: 'checksum', message: `Its checksum is ${digest}; the statement says ${claimed}.` }]
+    if (claimed === digest) return []
+    return [{ file, check: 'checksum', message: `Its checksum is ${digest}; the statement says ${claimed}.` }]
   })
   const message = 'It does not match the files and their lineage.'
-  return changed.length > 0 ? changed : [{ file: statementFile, check: 'lineage', message }]
+  return changed.length > 0 ? changed : [{ file: frozen.statementFile, check: 'lineage', message }]
 }
 
-function signatureProblems(files: FrozenFiles, documents: Documents, check: SignatureCheck | undefined): PlanProblem[] {
-  const envelope = documents.get(envelopeFile)
-  if (check === undefined && !(envelopeFile in files)) return []
-  const problem = envelope === undefined ? 'it is missing' : sealProblem(envelope, files[statementFile] ?? '', check)
-  return problem === null
-    ? []
-    : [{ file: envelopeFile, check: 'signature', message: `The envelope cannot be trusted: ${problem}.` }]
+function signatureProblems(
+  files: frozen.FrozenFiles,
+  documents: Documents,
+  check: frozen.SignatureCheck | undefined,
+): PlanProblem[] {
+  const envelope = documents.get(frozen.envelopeFile)
+  if (check === undefined && !(frozen.envelopeFile in files)) return []
+  const problem =
+    envelope === undefined ? 'it is missing' : frozen.sealProblem(envelope, files[frozen.statementFile] ?? '', check)
+  if (problem === null) return []
+  return [{ file: frozen.envelopeFile, check: 'signature', message: `The envelope cannot be trusted: ${problem}.` }]
 }
 
 function originProblems(lineage: Lineage, tape: RunTape, documents: Documents, sha256: Sha256): PlanProblem[] {
   const digest = (value: unknown) => checksumOf(value ?? null, sha256)
-  const context = contextBundle.safeParse(documents.get('context_bundle.json')).data
-  const report = precheckReport.safeParse(documents.get('precheck_report.json')).data
+  const context = schemas.context_bundle.safeParse(documents.get('context_bundle.json')).data
+  const report = schemas.precheck_report.safeParse(documents.get('precheck_report.json')).data
   const run_id = runIdOf(originsIn(lineage), { sha256 })
   const expected: readonly [string, boolean][] = [
     ['the run id', run_id === lineage.coordinator_run_id && tape.run_id === run_id],
@@ -225,24 +199,24 @@ function outputsBefore(tape: RunTape, { outputs }: Lineage) {
 
 function topologyProblems(documents: Documents, sha256: Sha256): PlanProblem[] {
   return [...documents].flatMap(([file, value]) => {
-    const graph = file.startsWith('execution_graph') ? executionGraph.safeParse(value).data : undefined
+    const graph = file.startsWith('execution_graph') ? schemas.execution_graph.safeParse(value).data : undefined
     if (graph === undefined) return []
     const wrong = (offenders: readonly string[], message: string): PlanProblem[] =>
       offenders.length === 0 ? [] : [{ file, check: 'topology', message: `${message}: ${offenders.join(', ')}.` }]
     const forged = graphChecksum(graph, sha256) === graph.checksum ? [] : [graph.checksum]
     const structure = [
-      ...wrong(danglingEdges(graph), 'Edges from or to a missing node'),
-      ...wrong(nodesNotInOneLane(graph), 'Nodes that are not in exactly one lane'),
+      ...wrong(checks.danglingEdges(graph), 'Edges from or to a missing node'),
+      ...wrong(checks.nodesNotInOneLane(graph), 'Nodes that are not in exactly one lane'),
       ...wrong(forged, 'The checksum is not that of the graph'),
     ]
     if (file !== 'execution_graph.json') return structure
     return [
       ...structure,
-      ...wrong(cycleIn(graph), 'It has a cycle'),
-      ...wrong(unreachableNodes(graph), 'Unreachable nodes'),
-      ...wrong(incompleteNodes(graph), 'Nodes without a required field'),
-      ...wrong(placeholders(graph), 'Questions that are not answered'),
-      ...wrong(actionsWithoutEvidence(graph), 'Actions without evidence'),
+      ...wrong(checks.cycleIn(graph), 'It has a cycle'),
+      ...wrong(checks.unreachableNodes(graph), 'Unreachable nodes'),
+      ...wrong(checks.incompleteNodes(graph), 'Nodes without a required field'),
+      ...wrong(checks.placeholders(graph), 'Questions that are not answered'),
+      ...wrong(checks.actionsWithoutEvidence(graph), 'Actions without evidence'),
     ]
   })
 }
@@ -271,16 +245,19 @@ function auditProblems(log: AuditLog, tape: RunTape, sha256: Sha256): PlanProble
 /** Every artifact whose id is a hash of what it names has that id. A document without its shape is reported elsewhere. */
 function idProblems(documents: Documents, { run_id, failure_info }: RunTape, sha256: Sha256): PlanProblem[] {
   const id = (prefix: string, value: unknown) => idOf(prefix, value, sha256)
-  const final = executionGraph.safeParse(documents.get('execution_graph.json')).data
+  const final = schemas.execution_graph.safeParse(documents.get('execution_graph.json')).data
   const ids = {
-    precheck_report: hashed(precheckReport, (it) => [it.report_id, id('precheck', run_id)]),
-    context_bundle: hashed(contextBundle, (it) => [it.bundle_id, id('ctx', run_id)]),
-    rule_decisions: hashed(ruleDecisions, (it) => [it.decisions_id, id('decs', [run_id, it.round])]),
-    risk_assessment: hashed(riskAssessment, (it) => [it.assessment_id, id('risk', it.factors)]),
-    question_pack: hashed(questionPack, (it) => [it.pack_id, id('qpack', [run_id, it.round, it.questions])]),
-    execution_graph: hashed(executionGraph, (it) => [it.graph_id, id('graph', [it.intent_id, it.stage, it.checksum])]),
-    review_pack: hashed(reviewPack, (it) => [it.pack_id, id('review', [run_id, final?.checksum ?? ''])]),
-    failure_pack: hashed(failurePack, (it) => {
+    precheck_report: hashed(schemas.precheck_report, (it) => [it.report_id, id('precheck', run_id)]),
+    context_bundle: hashed(schemas.context_bundle, (it) => [it.bundle_id, id('ctx', run_id)]),
+    rule_decisions: hashed(schemas.rule_decisions, (it) => [it.decisions_id, id('decs', [run_id, it.round])]),
+    risk_assessment: hashed(schemas.risk_assessment, (it) => [it.assessment_id, id('risk', it.factors)]),
+    question_pack: hashed(schemas.question_pack, (it) => [it.pack_id, id('qpack', [run_id, it.round, it.questions])]),
+    execution_graph: hashed(schemas.execution_graph, (it) => [
+      it.graph_id,
+      id('graph', [it.intent_id, it.stage, it.checksum]),
+    ]),
+    review_pack: hashed(schemas.review_pack, (it) => [it.pack_id, id('review', [run_id, final?.checksum ?? ''])]),
+    failure_pack: hashed(schemas.failure_pack, (it) => {
       const at = failure_info?.failed_at_state ?? ''
       return [it.failure_id, id('failure', [run_id, at, it.cause, it.problems])]
     }),

@@ -17,13 +17,8 @@ interface Adjudged {
   readonly round: number
 }
 
-interface Adjudication {
-  readonly decisions: readonly RuleDecision[]
-  readonly evaluations: readonly RuleEvaluation[]
-}
-
 /** Judges each step against every rule in force. The strongest verdict that any rule gives wins. */
-export function adjudicate({ steps, inForce, round }: Adjudged, given: Given, { rules, sha256 }: Ports): Adjudication {
+export function adjudicate({ steps, inForce, round }: Adjudged, given: Given, { rules, sha256 }: Ports) {
   const sets = ruleSets(given.index.rulesInForce, sha256)
   const byId = new Map(given.index.rulesInForce.map((rule) => [rule.id, rule]))
   const requests = steps.map((step) => ruleRequest(step, given, inForce))
@@ -203,14 +198,11 @@ export function routingBreaches({ intent, policy, index }: Given): Problem[] {
     const { model } = mustResolve(index, 'agent', agent_id, version)
     const problems: Problem[] = []
     const refuse = (message: string) => problems.push({ code: 'model_routing_breach', message, refs: [agent_id] })
-    if (local_only && model.locality !== 'local')
-      refuse(
-        `${agent_id} thinks with a ${model.locality} model of ${model.provider}; the policy allows local models only.`,
-      )
-    if (allowed_providers !== undefined && !allowed_providers.includes(model.provider))
-      refuse(
-        `${agent_id} uses the provider ${model.provider}; the policy allows ${allowed_providers.join(', ') || 'none'}.`,
-      )
+    const { provider, locality } = model
+    if (local_only && locality !== 'local')
+      refuse(`${agent_id} thinks with a ${locality} model of ${provider}; the policy allows local models only.`)
+    if (allowed_providers !== undefined && !allowed_providers.includes(provider))
+      refuse(`${agent_id} uses the provider ${provider}; the policy allows ${allowed_providers.join(', ') || 'none'}.`)
     return problems
   })
 }

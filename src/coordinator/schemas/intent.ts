@@ -1,20 +1,6 @@
 import { z } from 'zod'
 import { keyProblems, openQuestion } from './questions.ts'
-import {
-  area,
-  contentId,
-  effect,
-  evidenceRef,
-  listOf,
-  mode,
-  phaseName,
-  reviewCategory,
-  riskLevel,
-  semver,
-  sentence,
-  sha256Hex,
-  timestamp,
-} from './scalars.ts'
+import * as s from './scalars.ts'
 
 /** The version of this shape. */
 export const intentSchemaVersion = '0.9.1'
@@ -22,38 +8,38 @@ export const intentSchemaVersion = '0.9.1'
 const noLocks = 'must be { mode: none, paths: [] } or left out: no part of Statewright takes locks on files or tasks'
 
 /** A reference may pin what its author saw; the precheck reports what moved since. */
-const pin = { version: semver.optional(), checksum: sha256Hex.optional() }
+const pin = { version: s.semver.optional(), checksum: s.sha256Hex.optional() }
 
 const selectedWorkflow = z.strictObject({
-  workflow_id: contentId,
+  workflow_id: s.contentId,
   ...pin,
-  phases: z.array(phaseName).min(1).max(12),
-  reason: sentence.optional(),
+  phases: z.array(s.phaseName).min(1).max(12),
+  reason: s.sentence.optional(),
 })
 
 const selectedAgent = z.strictObject({
-  agent_id: contentId,
+  agent_id: s.contentId,
   ...pin,
-  role: contentId,
-  responsibilities: z.array(sentence).min(1).max(12),
+  role: s.contentId,
+  responsibilities: z.array(s.sentence).min(1).max(12),
 })
 
 const plannedCommand = z.strictObject({
-  command_id: contentId,
+  command_id: s.contentId,
   ...pin,
   /** Names this use of the command within the intent. Without it the command's id does. */
-  step_id: contentId.optional(),
-  intent: sentence,
-  effects: z.array(effect).min(1).max(6),
-  risk_level: riskLevel,
+  step_id: s.contentId.optional(),
+  intent: s.sentence,
+  effects: z.array(s.effect).min(1).max(6),
+  risk_level: s.riskLevel,
   /** May be empty here: red line 4 speaks when the graph is drafted, and names the node. */
-  evidence_refs: z.array(evidenceRef).max(30),
-  workflow_id: contentId.optional(),
-  phase: phaseName.optional(),
-  agent_id: contentId.optional(),
-  depends_on: z.array(contentId).max(30).optional(),
+  evidence_refs: z.array(s.evidenceRef).max(30),
+  workflow_id: s.contentId.optional(),
+  phase: s.phaseName.optional(),
+  agent_id: s.contentId.optional(),
+  depends_on: z.array(s.contentId).max(30).optional(),
   /** The step is taken only if this holds, as the executor of the plan decides: `rule:` and an expression, or words. */
-  condition: sentence.optional(),
+  condition: s.sentence.optional(),
 })
 
 /** A proposal. It never carries anything to execute; the unknown keys it might hide in are refused. */
@@ -62,12 +48,12 @@ export const executionIntent = z
     id: z.string().regex(/^intent_[a-z0-9_]{6,64}$/, 'must be intent_ and 6 to 64 of a-z, 0-9, _'),
     type: z.literal('execution_intent'),
     title: z.string().min(5).max(160),
-    description: sentence.optional(),
-    version: semver,
+    description: s.sentence.optional(),
+    version: s.semver,
     status: z.enum(['draft', 'proposed', 'approved', 'rejected', 'superseded']),
-    created_at: timestamp,
+    created_at: s.timestamp,
     lineage: z.strictObject({
-      introduced_in: semver,
+      introduced_in: s.semver,
       derived_from: z.array(z.string()).max(16),
       supersedes: z.array(z.string()).max(16),
     }),
@@ -77,41 +63,42 @@ export const executionIntent = z
       targets: z.strictObject({
         files: z.array(z.string().min(1)).max(200),
         modules: z.array(z.string().min(1)).max(100),
-        areas: z.array(area),
+        areas: z.array(s.area),
       }),
     }),
     objective: z.strictObject({
-      goal: sentence,
-      success_criteria: z.array(sentence).min(1).max(20),
-      non_goals: z.array(sentence).max(20),
+      goal: s.sentence,
+      success_criteria: z.array(s.sentence).min(1).max(20),
+      non_goals: z.array(s.sentence).max(20),
     }),
     selected_workflows: z.array(selectedWorkflow).min(1).max(18),
     selected_agents: z.array(selectedAgent).min(1).max(13),
     planned_commands: z.array(plannedCommand).max(80),
     /** Rules whose presence the author relies on. Every active rule applies, named here or not. */
-    required_rules: listOf({ rule_id: contentId, ...pin })
+    required_rules: s
+      .listOf({ rule_id: s.contentId, ...pin })
       .max(200)
       .optional(),
     open_questions: z
       .array(
         openQuestion.safeExtend({
-          evidence_refs: z.array(evidenceRef).max(30),
+          evidence_refs: z.array(s.evidenceRef).max(30),
           /** The steps it bears on; none means the whole plan. */
-          affects_steps: z.array(contentId).max(80).optional(),
+          affects_steps: z.array(s.contentId).max(80).optional(),
         }),
       )
       .max(50)
       .optional(),
     interaction: z.strictObject({
-      mode,
+      mode: s.mode,
       question_budget: z.int().min(0).max(50),
       /** `conceptual_only` allows every type; the Coordinator has no questions about how to carry things out. */
       question_policy: z.enum(['conceptual_only', 'blockers_only', 'never']),
     }),
     risk: z.strictObject({
-      overall: riskLevel,
-      drivers: z.array(sentence).min(1).max(20),
-      requires_review: z.array(reviewCategory),
+      overall: s.riskLevel,
+      drivers: z.array(s.sentence).min(1).max(20),
+      requires_review: z.array(s.reviewCategory),
     }),
     budgets: z.strictObject({
       max_files: z.int().min(0).max(500),
@@ -119,7 +106,7 @@ export const executionIntent = z
       max_tokens: z.int().min(0).max(2_000_000),
       max_cost_usd: z.number().min(0).max(10_000),
     }),
-    evidence_refs: z.array(evidenceRef).min(1).max(200),
+    evidence_refs: z.array(s.evidenceRef).min(1).max(200),
     constraints: z.strictObject({
       execution: z.literal('forbidden'),
       no_fabrication: z.literal(true),
@@ -132,7 +119,7 @@ export const executionIntent = z
     audit: z.strictObject({
       created_by: z.string().min(1),
       source: z.enum(['human', 'statewright', 'imported']),
-      checksum: sha256Hex,
+      checksum: s.sha256Hex,
     }),
     metadata: z.record(z.string(), z.json()).optional(),
   })

@@ -1,25 +1,12 @@
 import { z } from 'zod'
-import {
-  contentId,
-  contentKind,
-  evidenceRef,
-  listOf,
-  mode,
-  problem,
-  redLine,
-  riskLevel,
-  semver,
-  severity,
-  sha256Hex,
-  verdict,
-} from './scalars.ts'
+import * as s from './scalars.ts'
 
 /** One version of content of the registry. */
 export const registryReference = z.strictObject({
-  kind: contentKind,
+  kind: s.contentKind,
   id: z.string(),
-  version: semver,
-  checksum: sha256Hex,
+  version: s.semver,
+  checksum: s.sha256Hex,
 })
 
 /** The result of the precheck. */
@@ -27,19 +14,19 @@ export const precheckReport = z.strictObject({
   report_id: z.string().regex(/^precheck_[0-9a-f]{16}$/),
   schema_version: z.literal('1.1.0'),
   intent_schema_version: z.string(),
-  schema_problems: z.array(problem),
-  checksum: z.strictObject({ declared: z.string().nullable(), computed: sha256Hex }),
-  red_lines: z.array(redLine),
-  policy_problems: z.array(problem),
+  schema_problems: z.array(s.problem),
+  checksum: z.strictObject({ declared: z.string().nullable(), computed: s.sha256Hex }),
+  red_lines: z.array(s.redLine),
+  policy_problems: z.array(s.problem),
   registry: z.strictObject({
-    snapshot_id: sha256Hex,
+    snapshot_id: s.sha256Hex,
     /** What the intent's references mean in this registry, and every rule in force. */
     confirmed: z.array(registryReference),
-    problems: z.array(problem),
-    drift: z.array(problem),
+    problems: z.array(s.problem),
+    drift: z.array(s.problem),
   }),
-  effective_mode: mode.nullable(),
-  effective_risk: riskLevel.nullable(),
+  effective_mode: s.mode.nullable(),
+  effective_risk: s.riskLevel.nullable(),
 })
 
 /** See `registryReference`. */
@@ -48,33 +35,33 @@ export type RegistryReference = z.infer<typeof registryReference>
 export type PrecheckReport = z.infer<typeof precheckReport>
 
 const matchedRule = z.strictObject({
-  rule_id: contentId,
-  version: semver,
-  verdict,
-  severity,
+  rule_id: s.contentId,
+  version: s.semver,
+  verdict: s.verdict,
+  severity: s.severity,
   reason: z.string().min(1),
 })
 
 /** The verdict on one planned command, with everything it rests on. */
 const ruleDecision = z.strictObject({
   decision_id: z.string().regex(/^dec_[0-9a-f]{16}$/),
-  step_id: contentId,
-  command_id: contentId,
+  step_id: s.contentId,
+  command_id: s.contentId,
   /** Null: the rules could not decide, which is never read as allow. */
-  decision: verdict.nullable(),
+  decision: s.verdict.nullable(),
   /** A deny that no answer can lift and that ends the coordination. */
   is_hard_deny: z.boolean(),
-  risk_level: riskLevel,
+  risk_level: s.riskLevel,
   reason: z.string().min(1),
   matched_rules: z.array(matchedRule),
   /** Why it is undecidable: a rule that failed, a request the rules cannot read, or no match at all. */
-  undecidable_because: listOf({ rule_id: z.string().nullable(), message: z.string() }),
+  undecidable_because: s.listOf({ rule_id: z.string().nullable(), message: z.string() }),
   /** Rules of severity block that contradict each other over this command. */
-  conflict: z.strictObject({ allowed_by: z.array(contentId), denied_by: z.array(contentId) }).nullable(),
-  evidence_refs: z.array(evidenceRef),
+  conflict: z.strictObject({ allowed_by: z.array(s.contentId), denied_by: z.array(s.contentId) }).nullable(),
+  evidence_refs: z.array(s.evidenceRef),
   rule_engine: z.string(),
-  policy_set_digest: sha256Hex,
-  input_digest: sha256Hex,
+  policy_set_digest: s.sha256Hex,
+  input_digest: s.sha256Hex,
 })
 
 /** The verdicts of one round. */
@@ -97,16 +84,18 @@ export type RuleDecisions = z.infer<typeof ruleDecisions>
 export const riskAssessment = z.strictObject({
   assessment_id: z.string().regex(/^risk_[0-9a-f]{16}$/),
   schema_version: z.literal('1.0.0'),
-  overall_risk: riskLevel,
-  declared_risk: riskLevel,
+  overall_risk: s.riskLevel,
+  declared_risk: s.riskLevel,
   /** What the level rests on. The highest of them is the overall risk. */
-  factors: listOf({
-    source: z.enum(['intent', 'command', 'rule', 'answer']),
-    ref: z.string(),
-    level: riskLevel,
-    reason: z.string().min(1),
-    evidence_refs: z.array(evidenceRef),
-  }).min(1),
+  factors: s
+    .listOf({
+      source: z.enum(['intent', 'command', 'rule', 'answer']),
+      ref: z.string(),
+      level: s.riskLevel,
+      reason: z.string().min(1),
+      evidence_refs: z.array(s.evidenceRef),
+    })
+    .min(1),
 })
 
 /** See `riskAssessment`. */

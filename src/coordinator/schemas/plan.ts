@@ -1,20 +1,7 @@
 import { z } from 'zod'
 import { endNames } from '../../kernel/machine.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
-import {
-  contentId,
-  effect,
-  evidenceRef,
-  listOf,
-  mode,
-  phaseName,
-  problem,
-  redLine,
-  reviewCategory,
-  riskLevel,
-  semver,
-  sha256Hex,
-} from './scalars.ts'
+import * as s from './scalars.ts'
 
 const nodeId = z.string().regex(/^node_[a-z0-9_]{4,32}$/)
 
@@ -23,17 +10,17 @@ const graphNode = z.strictObject({
   node_type: z.enum(['phase', 'action_proposal', 'decision_point', 'question', 'review_gate']),
   label: z.string().min(1),
   description: z.string().optional(),
-  workflow_ref: contentId.optional(),
-  phase_ref: phaseName.optional(),
-  step_ref: contentId.optional(),
-  command_ref: contentId.optional(),
-  command_version: semver.optional(),
-  effects: z.array(effect).optional(),
-  risk_level: riskLevel.optional(),
-  evidence_refs: z.array(evidenceRef).optional(),
-  rule_refs: z.array(contentId).optional(),
+  workflow_ref: s.contentId.optional(),
+  phase_ref: s.phaseName.optional(),
+  step_ref: s.contentId.optional(),
+  command_ref: s.contentId.optional(),
+  command_version: s.semver.optional(),
+  effects: z.array(s.effect).optional(),
+  risk_level: s.riskLevel.optional(),
+  evidence_refs: z.array(s.evidenceRef).optional(),
+  rule_refs: z.array(s.contentId).optional(),
   question_ref: z.string().optional(),
-  review_category: reviewCategory.optional(),
+  review_category: s.reviewCategory.optional(),
   review_criteria: z.array(z.string()).optional(),
 })
 
@@ -47,8 +34,8 @@ const graphEdge = z.strictObject({
 
 const swimlane = z.strictObject({
   swimlane_id: z.string().regex(/^lane_[a-z0-9_]+$/),
-  agent_id: contentId,
-  role: contentId,
+  agent_id: s.contentId,
+  role: s.contentId,
   node_refs: z.array(nodeId),
 })
 
@@ -62,23 +49,23 @@ export const executionGraph = z.strictObject({
   edges: z.array(graphEdge),
   swimlanes: z.array(swimlane).min(1),
   /** Planned steps that are not in the graph, and why. */
-  dropped_steps: listOf({
-    step_id: contentId,
-    command_id: contentId,
+  dropped_steps: s.listOf({
+    step_id: s.contentId,
+    command_id: s.contentId,
     reason: z.string(),
-    rule_refs: z.array(contentId),
+    rule_refs: z.array(s.contentId),
   }),
   /** How defaults and answers shaped it. Empty in a draft. */
-  applied_answers: listOf({
+  applied_answers: s.listOf({
     question_id: z.string(),
-    key: contentId,
+    key: s.contentId,
     answer_type: z.enum(['choice', 'text', 'structured']),
     value: z.string().min(1).max(4000),
     provided_by: z.enum(['human', 'fallback', 'policy_default']),
     changed: z.array(z.string()),
   }),
   /** SHA-256 over nodes, edges and swimlanes. */
-  checksum: sha256Hex,
+  checksum: s.sha256Hex,
 })
 
 /** A node of the plan. */
@@ -98,9 +85,9 @@ const measure = z.strictObject({
   /** `not_evaluated`: the known sum is allowed, and at least one step has no estimate. */
   within: z.enum(['yes', 'no', 'not_evaluated']),
   /** Where the figure comes from, step by step. A file that several steps change counts for the first of them. */
-  basis: listOf({ step_id: contentId, amount: z.number().min(0), source: z.string() }),
+  basis: s.listOf({ step_id: s.contentId, amount: z.number().min(0), source: z.string() }),
   /** Steps whose registry entry says nothing about it. */
-  not_estimated: z.array(contentId),
+  not_estimated: z.array(s.contentId),
 })
 
 /** The figures of the impact, in the order in which they are shown. */
@@ -117,16 +104,16 @@ export const reviewPack = z.strictObject({
     success_criteria: z.array(z.string()),
     phases: z.int().min(0),
     actions: z.int().min(0),
-    dropped_steps: listOf({ step_id: contentId, reason: z.string() }),
+    dropped_steps: s.listOf({ step_id: s.contentId, reason: z.string() }),
     /** The longest way through the steps that have an estimate; null if none has one. */
     estimated_duration_ms: z.int().min(0).nullable(),
-    duration_not_estimated: z.array(contentId),
+    duration_not_estimated: z.array(s.contentId),
     /** 0 to 100: nodes, edges that branch, and agents that have to meet. */
     complexity_score: z.int().min(0).max(100),
   }),
   risk: z.strictObject({
-    overall: riskLevel,
-    justification: listOf({ reason: z.string(), level: riskLevel, evidence_refs: z.array(z.string()) }),
+    overall: s.riskLevel,
+    justification: s.listOf({ reason: z.string(), level: s.riskLevel, evidence_refs: z.array(z.string()) }),
   }),
   change_impact: z.strictObject({
     files: measure,
@@ -135,23 +122,23 @@ export const reviewPack = z.strictObject({
     tokens: measure,
     cost_usd: measure,
   }),
-  rollback_guide: listOf({
+  rollback_guide: s.listOf({
     order: z.int().min(1),
-    step_id: contentId,
+    step_id: s.contentId,
     node_id: z.string(),
     is_irreversible: z.boolean(),
     instruction: z.string(),
   }),
-  review_gates: listOf({
+  review_gates: s.listOf({
     node_id: z.string(),
-    category: reviewCategory.nullable(),
-    step_id: contentId.nullable(),
+    category: s.reviewCategory.nullable(),
+    step_id: s.contentId.nullable(),
     criteria: z.array(z.string()),
   }),
-  requires_review: z.array(reviewCategory),
-  warnings: listOf({ step_id: contentId, rule_id: contentId, reason: z.string() }),
+  requires_review: z.array(s.reviewCategory),
+  warnings: s.listOf({ step_id: s.contentId, rule_id: s.contentId, reason: z.string() }),
   /** All five, on the plan as it is about to be frozen. */
-  red_lines: z.array(redLine).length(5),
+  red_lines: z.array(s.redLine).length(5),
 })
 
 /** See `reviewPack`. */
@@ -180,7 +167,7 @@ export const failurePack = z.strictObject({
   cause: z.string(),
   message: z.string(),
   failed_at_state: z.string(),
-  problems: z.array(problem).min(1),
+  problems: z.array(s.problem).min(1),
   recovery_suggestions: z.array(z.string()).min(1),
   /** False: a corrected intent may be submitted at once. True: a person has to look first. */
   needs_person: z.boolean(),
@@ -198,8 +185,8 @@ export const runSummary = z.strictObject({
   intent_id: z.string(),
   title: z.string(),
   final_state: z.literal('DONE'),
-  mode,
-  overall_risk: riskLevel,
+  mode: s.mode,
+  overall_risk: s.riskLevel,
   actions: z.int().min(0),
   review_gates: z.int().min(0),
   dropped_steps: z.int().min(0),

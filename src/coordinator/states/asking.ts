@@ -14,7 +14,7 @@ import {
   unlessProblems,
   type WaitingHandler,
 } from '../guard-table.ts'
-import type { AcceptedAnswer, AnswerConflict, AnswerLedger, Ports, Progress } from '../progress.ts'
+import type { AcceptedAnswer, AnswerConflict, Ports, Progress } from '../progress.ts'
 import { defaultAnswers, readAnswers } from '../questions/answers.ts'
 import { answersInForce, type Governed, mayAsk, standingOf } from '../questions/standing.ts'
 import { type AnswerInForce, adjudicate, bearsOn, decisionsOf } from '../rules/adjudicate.ts'
@@ -122,72 +122,64 @@ export const awaitingAnswers: WaitingHandler = (progress, ports) => {
   const asked = artifacts.question_pack.at(-1)
   if (arrived === undefined || asked === undefined) throw new Error('Nothing has arrived, or nothing was asked.')
 
+  const read = ledger.read + 1
+  const refs = [asked.pack_id]
+  /** The outcome when no answer will come: a timeout for questions without a default, or withdrawn questions. */
+  const unanswered = (facts: Partial<AnswerFacts>, message: string): Outcome => ({
+    ...judge(answerGuards, { ...nothingWrong, ...facts, returns: ledger.returns }, 'answers_received'),
+    produced: [],
+    ledger: { ...ledger, read },
+    audit: [noted('answer_received', 'warning', message, refs)],
+  })
   if ('withdrawn' in arrived)
-    return endUnanswered(
-      ledger,
-      asked,
-      { unanswered: asked.questions, withdrawn: true },
-      'The questions were withdrawn.',
-    )
+    return unanswered({ unanswered: asked.questions, withdrawn: true }, 'The questions were withdrawn.')
   if ('timed_out' in arrived) {
     const { answers, blocked } = defaultAnswers(asked)
-    if (blocked.length > 0) return endUnanswered(ledger, asked, { unanswered: blocked }, 'Time ran out.')
+    if (blocked.length > 0) return unanswered({ unanswered: blocked }, 'Time ran out.')
     return weigh(progress, { asked, answers, pack: null }, ports)
   }
-  const read = readAnswers(arrived.answer_pack, asked)
-  if (read.taken) return weigh(progress, { asked, answers: read.answers, pack: read.pack }, ports)
-  const { problems } = read
+  const reading = readAnswers(arrived.answer_pack, asked)
+  if (reading.taken) return weigh(progress, { asked, answers: reading.answers, pack: reading.pack }, ports)
+  const { problems } = reading
   const guards = readGuards(answerGuards, { ...nothingWrong, problems, returns: ledger.returns })
   const refused = [...ledger.refused, { arrived: ledger.read, problems, guards }]
   const message = `Refused: ${problems.map((problem) => problem.message).join(' ')}`
   return {
     stays: true,
-    ledger: { ...ledger, read: ledger.read + 1, refused },
-    audit: [noted('answer_received', 'warning', message, [asked.pack_id])],
+    ledger: { ...ledger, read, refused },
+    audit: [noted('answer_received', 'warning', message, refs)],
   }
 }
 
-/** The outcome when no answer will come: a timeout for questions without a default, or withdrawn questions. */
-function endUnanswered(
-  ledger: AnswerLedger,
-  asked: QuestionPack,
-  facts: Partial<AnswerFacts>,
-  message: string,
-): Outcome {
-  return {
-    ...judge(answerGuards, { ...nothingWrong, ...facts, returns: ledger.returns }, 'answers_received'),
-    produced: [],
-    ledger: { ...ledger, read: ledger.read + 1 },
-    audit: [noted('answer_received', 'warning', message, [asked.pack_id])],
-  }
-}
-
-interface Answered {
+interface Round {
   readonly asked: QuestionPack
   readonly answers: readonly AcceptedAnswer[]
   /** Null: time ran out and the answers are the defaults. */
   readonly pack: AnswerPack | null
 }
 
-function weigh(progress: Progress, { asked, answers, pack }: Answered, ports: Ports): Outcome {
+function weigh(progress: Progress, { asked, answers, pack }: Round, ports: Ports): Outcome {
   const { ledger, artifacts } = progress
   const { given, governed } = standingOf(progress, ports)
   const round = artifacts.rule_decisions.length + 1
   const fresh = answersInForce(asked.questions, answers)
   const before = artifacts.rule_decisions.at(-1)?.decisions ?? []
   const after = adjudicate({ steps: given.steps, inForce: [...governed.inForce, ...fresh], round }, given, ports)
-  const compared = { fresh, standing: governed.inForce, before, after: after.decisions, round: ledger.returns + 1 }
-  const conflicts = conflictsOf(compared, given, ports)
+  const isNewlyRefused = (decision: RuleDecision) =>
+    !passes(decision) && before.some((earlier) => earlier.step_id === decision.step_id && passes(earlier))
+  const newly = after.decisions.filter(isNewlyRefused)
+  const compared = { fresh, standing: governed.inForce, round: ledger.returns + 1 }
+  const conflicts = newly.flatMap((decision) => conflictsOver(decision, compared, given, ports))
   const all = [...ledger.conflicts, ...conflicts]
   const facts = { ...nothingWrong, conflicts, all, returns: ledger.returns }
   const judged = judge(answerGuards, facts, conflicts.length === 0 ? 'answers_received' : 'answer_conflicts')
 
   const guilty = new Set(conflicts.map(({ question_id }) => question_id))
   const standing = answers.filter(({ question_id }) => !guilty.has(question_id))
+  const refs = [asked.pack_id]
   const message = pack === null ? 'Time ran out; the defaults stand.' : `${answers.length} answers arrived.`
   const isResolved = conflicts.length === 0 && ledger.conflicts.length > 0
-  const allowed = 'The rules let the new answers stand.'
-  const resolved = isResolved ? [noted('conflict_resolved', 'info', allowed, [asked.pack_id])] : []
+  const resolved = noted('conflict_resolved', 'info', 'The rules let the new answers stand.', refs)
   const taken: Produced[] = pack === null ? [] : [{ type: 'answer_pack', artifact: pack }]
   const artifact = decisionsOf(progress.run_id, round, after.decisions, ports)
   return {
@@ -203,9 +195,9 @@ function weigh(progress: Progress, { asked, answers, pack }: Answered, ports: Po
       returns: ledger.returns + (judged.trigger === 'answer_conflicts' ? 1 : 0),
     },
     audit: [
-      noted('answer_received', 'info', message, [asked.pack_id]),
+      noted('answer_received', 'info', message, refs),
       ...conflicts.map((one) => noted('conflict_detected', 'warning', clash(one), [one.question_id, one.step_id])),
-      ...resolved,
+      ...(isResolved ? [resolved] : []),
     ],
   }
 }
@@ -266,33 +258,20 @@ function clash({ key, value, step_id, reason }: AnswerConflict): string {
   return `${key}=${value} does not go with the rules over ${step_id}: ${reason}`
 }
 
-interface Compared {
-  readonly fresh: readonly AnswerInForce[]
-  /** Answers and defaults that were in force before. */
-  readonly standing: readonly AnswerInForce[]
-  readonly before: readonly RuleDecision[]
-  readonly after: readonly RuleDecision[]
-  readonly round: number
-}
+type Compared = Readonly<Record<'fresh' | 'standing', readonly AnswerInForce[]>> & { readonly round: number }
 
-/** Answers because of which the rules refuse a step that they passed before. Each is tried alone; if none is at fault alone, all are. */
-function conflictsOf(compared: Compared, given: Given, ports: Ports): readonly AnswerConflict[] {
-  const { fresh, standing, before, after, round } = compared
-  const accepted = new Set(before.filter(passes).map(({ step_id }) => step_id))
-  return after
-    .filter((decision) => accepted.has(decision.step_id) && !passes(decision))
-    .flatMap((decision) => {
-      const step = given.steps.find(({ step_id }) => step_id === decision.step_id)
-      if (step === undefined) return []
-      const touching = fresh.filter(({ question }) => bearsOn(question, step.step_id))
-      const alone = touching.filter((answer) => {
-        const { decisions } = adjudicate({ steps: [step], inForce: [...standing, answer], round }, given, ports)
-        return decisions.some((alone) => !passes(alone))
-      })
-      return (alone.length > 0 ? alone : touching).map(({ question: { question_id, key }, value }) => {
-        return { round, question_id, key, value, step_id: step.step_id, reason: decision.reason }
-      })
-    })
+/** Fresh answers because of which the rules refuse a step. Each is tried alone; if none is at fault alone, all are. */
+function conflictsOver({ step_id, reason }: RuleDecision, compared: Compared, given: Given, ports: Ports) {
+  const { fresh, standing, round } = compared
+  const steps = given.steps.filter((step) => step.step_id === step_id)
+  const touching = fresh.filter(({ question }) => bearsOn(question, step_id))
+  const alone = touching.filter((answer) => {
+    const { decisions } = adjudicate({ steps, inForce: [...standing, answer], round }, given, ports)
+    return decisions.some((tried) => !passes(tried))
+  })
+  return (alone.length > 0 ? alone : touching).map(({ question: { question_id, key }, value }): AnswerConflict => {
+    return { round, question_id, key, value, step_id, reason }
+  })
 }
 
 const passes = ({ decision }: RuleDecision): boolean => decision !== 'deny' && decision !== null

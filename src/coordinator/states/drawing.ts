@@ -1,17 +1,6 @@
 import { finding } from '../../kernel/machine.ts'
 import { buildGraph } from '../graph/build.ts'
-import {
-  actionsWithoutEvidence,
-  agentsWithoutLane,
-  cycleIn,
-  danglingEdges,
-  incompleteNodes,
-  lostSteps,
-  nodesNotInOneLane,
-  placeholders,
-  unmappedPhases,
-  unreachableNodes,
-} from '../graph/checks.ts'
+import * as checks from '../graph/checks.ts'
 import { assessRisk, shapeOf } from '../graph/shape.ts'
 import { decided, type GuardTable, type Handler, judge, noted, unless } from '../guard-table.ts'
 import { type Governed, standingOf } from '../questions/standing.ts'
@@ -48,26 +37,26 @@ const notCovered = (_: DraftFacts, message: string) => [{ code: 'graph_not_cover
 /** The guards of GRAPH_DRAFTED. */
 // biome-ignore format: tables are audited by eye
 export const draftGuards: GuardTable<DraftFacts> = [
-  ['graph_is_acyclic', ({ graph }) => unless(cycleIn(graph), 'The graph has no cycle.', 'The graph runs in a circle through'),
+  ['graph_is_acyclic', ({ graph }) => unless(checks.cycleIn(graph), 'The graph has no cycle.', 'The graph runs in a circle through'),
     ['graph_has_cycle', 'The steps of the plan wait for each other.', 'graph_invalid',
-      ({ graph }, message) => [{ code: 'graph_has_cycle', message, refs: [...cycleIn(graph)] }]]],
+      ({ graph }, message) => [{ code: 'graph_has_cycle', message, refs: [...checks.cycleIn(graph)] }]]],
 
   ['phases_are_mapped', ({ graph, intent }) => unless(
     [
-      ...unmappedPhases(graph, intent),
-      ...lostSteps(graph, intent.planned_commands.map(stepOf)),
-      ...(cycleIn(graph).length > 0 ? [] : unreachableNodes(graph)),
+      ...checks.unmappedPhases(graph, intent),
+      ...checks.lostSteps(graph, intent.planned_commands.map(stepOf)),
+      ...(checks.cycleIn(graph).length > 0 ? [] : checks.unreachableNodes(graph)),
     ],
     'Every phase and every step has a node that can be reached.',
     'Not in the graph, or not to be reached'),
     ['graph_not_covered', 'The graph does not cover the intent.', 'graph_invalid', notCovered]],
 
-  ['agents_have_swimlanes', ({ graph, intent }) => unless(agentsWithoutLane(graph, intent), 'Every agent has a lane.', 'Without a lane'),
+  ['agents_have_swimlanes', ({ graph, intent }) => unless(checks.agentsWithoutLane(graph, intent), 'Every agent has a lane.', 'Without a lane'),
     ['graph_not_covered', 'The graph does not cover the intent.', 'graph_invalid', notCovered]],
 
-  ['actions_have_evidence', ({ graph }) => unless(actionsWithoutEvidence(graph), 'Every action rests on evidence.', 'Without evidence'),
+  ['actions_have_evidence', ({ graph }) => unless(checks.actionsWithoutEvidence(graph), 'Every action rests on evidence.', 'Without evidence'),
     ['action_without_evidence', 'Red line 4: no action without evidence.', 'graph_invalid',
-      ({ graph }) => actionsWithoutEvidence(graph).map((node) => {
+      ({ graph }) => checks.actionsWithoutEvidence(graph).map((node) => {
         const step = graph.nodes.find(({ node_id }) => node_id === node)?.step_ref ?? node
         return { code: 'action_without_evidence', message: `${step} has no evidence.`, refs: [node, step] }
       })]],
@@ -134,22 +123,22 @@ type FinalFacts = { readonly graph: ExecutionGraph; readonly steps: readonly str
 /** The guards of GRAPH_FINALIZED. */
 // biome-ignore format: tables are audited by eye
 export const finalGuards: GuardTable<FinalFacts> = [
-  ['no_placeholders', ({ graph }) => unless(placeholders(graph), 'No question stands in the graph any more.', 'Still open'),
+  ['no_placeholders', ({ graph }) => unless(checks.placeholders(graph), 'No question stands in the graph any more.', 'Still open'),
     ['graph_incomplete', 'The graph is not complete.', 'graph_incomplete']],
 
   ['nodes_are_complete', ({ graph, steps }) => unless(
     [...new Set([
-      ...incompleteNodes(graph),
-      ...actionsWithoutEvidence(graph),
-      ...danglingEdges(graph),
-      ...cycleIn(graph),
-      ...unreachableNodes(graph),
-      ...lostSteps(graph, steps),
+      ...checks.incompleteNodes(graph),
+      ...checks.actionsWithoutEvidence(graph),
+      ...checks.danglingEdges(graph),
+      ...checks.cycleIn(graph),
+      ...checks.unreachableNodes(graph),
+      ...checks.lostSteps(graph, steps),
     ])],
     'Every node has what its type asks for and can be reached.',
     'Not complete'),
     ['graph_incomplete', 'The graph is not complete.', 'graph_incomplete']],
 
-  ['swimlanes_cover_nodes', ({ graph }) => unless(nodesNotInOneLane(graph), 'Every node is in one lane.', 'Not in exactly one lane'),
+  ['swimlanes_cover_nodes', ({ graph }) => unless(checks.nodesNotInOneLane(graph), 'Every node is in one lane.', 'Not in exactly one lane'),
     ['graph_incomplete', 'The graph is not complete.', 'graph_incomplete']],
 ]

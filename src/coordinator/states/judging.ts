@@ -16,7 +16,7 @@ import {
 import { standingOf } from '../questions/standing.ts'
 import { indexOf, type RegistryIndex } from '../registry.ts'
 import { adjudicate, decisionsOf, routingBreaches } from '../rules/adjudicate.ts'
-import { type ExecutionPolicy, executionPolicy, factPack, memoryPack } from '../schemas/context.ts'
+import { type ContextBundle, type ExecutionPolicy, executionPolicy, factPack, memoryPack } from '../schemas/context.ts'
 import { executionIntent } from '../schemas/intent.ts'
 import type { RuleDecision } from '../schemas/judgement.ts'
 import { effect, type Problem, problemsOf } from '../schemas/scalars.ts'
@@ -41,21 +41,17 @@ export const contextBuilt: Handler = ({ input, run_id }, { sha256 }) => {
   const effective = effectiveOf(intent, policy.value, indexOf(input.registry))
   const { mode, question_budget, risk } = effective
   const asked = `The intent asks for ${intent.interaction.mode}, the policy for ${policy.value.mode}; the one that asks less holds.`
+  const artifact: ContextBundle = {
+    bundle_id: idOf('ctx', run_id, sha256),
+    schema_version: '1.0.0',
+    memory_context: memory.value,
+    fact_pack: scanned.value,
+    policy: policy.value,
+    effective,
+  }
   return {
     ...judged,
-    produced: [
-      {
-        type: 'context_bundle',
-        artifact: {
-          bundle_id: idOf('ctx', run_id, sha256),
-          schema_version: '1.0.0',
-          memory_context: memory.value,
-          fact_pack: scanned.value,
-          policy: policy.value,
-          effective,
-        },
-      },
-    ],
+    produced: [{ type: 'context_bundle', artifact }],
     decisions: [decided('policy_check', asked, `${mode}, ${question_budget} questions, risk ${risk}`)],
     audit: [noted('policy_enforcement', 'info', `The mode is ${mode} with ${question_budget} questions.`)],
   }

@@ -194,14 +194,11 @@ function missingPhases(intent: ExecutionIntent, index: RegistryIndex): Problem[]
     const { found } = resolve(index, { kind: 'workflow', id: workflow_id, version })
     if (found === null) return []
     const has = found.phases.map(({ phase }) => phase)
-    return phases
-      .filter((phase) => !has.includes(phase))
-      .map((phase) => ({
-        code: 'reference_missing',
-        message: `workflow ${workflow_id} ${found.version} has no phase ${phase}; it has ${has.join(', ')}.`,
-        path: `selected_workflows[${i}].phases`,
-        refs: [workflow_id],
-      }))
+    const path = `selected_workflows[${i}].phases`
+    return phases.flatMap((phase) => {
+      const message = `workflow ${workflow_id} ${found.version} has no phase ${phase}; it has ${has.join(', ')}.`
+      return has.includes(phase) ? [] : [{ code: 'reference_missing', message, path, refs: [workflow_id] }]
+    })
   })
 }
 
