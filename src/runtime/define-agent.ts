@@ -46,12 +46,12 @@ export interface Agent {
 /** An agent as the runtime works with it. */
 export interface AgentDefinition extends Omit<Agent, 'budget'> {
   readonly model: Model
-  /** As it is recorded when the agent is spawned. */
+  /** The budget as it is recorded when the agent is spawned. */
   readonly budget: Budget | null
   readonly registry: Registry
 }
 
-/** What `agent` takes: `role`, `model`, and any other field of an agent. */
+/** The argument of `agent`: `role`, `model`, and any other field of an agent. */
 export type AgentOptions = Pick<Agent, 'role' | 'model'> &
   Partial<Pick<Agent, 'tools' | 'instructions' | 'maxRounds' | 'mayAsk' | 'delegates' | 'mcp' | 'prepare'>> & {
     /** As in `Agent`. */
@@ -70,7 +70,7 @@ export function agent(given: AgentOptions): Agent {
   return checkedAgent(given, String(given?.role), '')
 }
 
-/** Fills in defaults and refuses what does not fit, with the path of the field: `path` is such as `agents.support.`. */
+/** Fills in defaults and refuses fields that do not fit, with their path: `path` is such as `agents.support.`. */
 export function checkedAgent(written: AgentOptions | undefined, name: string, path: string): Agent {
   const given: AgentOptions = Object(typeof written === 'object' ? written : {})
   const defined: Agent = {

@@ -45,7 +45,7 @@ export function tool<I extends z.ZodType>(written: ToolDefinition<I>): Tool<I> {
   throw faults.bad_definition({ what: 'tool', name: typeof name === 'string' ? name : sayValue(name), problem })
 }
 
-/** The fields that are given. A definition that is no object has none: a text would be spread letter by letter. */
+/** The given fields. A definition that is no object has none: a text would be spread letter by letter. */
 function givenIn<I extends z.ZodType>(written: ToolDefinition<I>): ToolDefinition<I> {
   const fields = Object.entries(typeof written === 'object' && written !== null ? written : {})
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as ToolDefinition<I>
@@ -53,7 +53,7 @@ function givenIn<I extends z.ZodType>(written: ToolDefinition<I>): ToolDefinitio
 
 const yesOrNo = [true, false]
 
-/** The values that a field may have; a list of none is a function. A config is run, and not compiled. */
+/** The values that a field may have; an empty list means a function. A config is not type-checked. */
 const choices: { readonly [F in keyof Tool]?: readonly unknown[] } = {
   irreversible: yesOrNo,
   idempotent: yesOrNo,
