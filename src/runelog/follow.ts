@@ -5,10 +5,7 @@ import type { Listener, Runelog, Source } from './port.ts'
 export interface Bell {
   /** After a commit: wakes the followers of these sessions, and every listener. */
   ring(session_ids: readonly string[], source?: Source): void
-  /**
-   * Wakes every follower and listener: notifications may have been lost, or the store is poisoned. Each must read the
-   * log.
-   */
+  /** Wakes every follower and listener to read the log: notifications may be lost, or the store is poisoned. */
   ringAll(): void
   listen(listener: Listener): () => void
   /** Calls back whenever this session is rung. Returns `unsubscribe`. */
@@ -49,9 +46,7 @@ export function createBell(): Bell {
 /** The cached runes of a session's end. A follower that is further behind reads the log. */
 const kept = 1_024
 
-/**
- * The cached sessions without a follower, and their runes: the client that begins a session follows it a moment later.
- */
+/** The cached sessions without a follower, and their runes: the client of a new session follows it a moment later. */
 const begun = { sessions: 128, runes: 16 }
 
 interface Tail {

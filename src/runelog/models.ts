@@ -106,7 +106,7 @@ export const sessions: ReadModel<SessionRow> = {
 
 const epochOf = (rune: FoldableRune) => (rune.kind === 'run.moved' ? rune.payload.epoch : undefined)
 
-/** The epoch of each run. Taking a run and requeuing it both raise it; nothing lowers it. */
+/** The epoch of each run. It rises when a worker takes the run and when its worker loses it; it never falls. */
 export const epochs: ReadModel<{ readonly epoch: number }> = {
   name: 'epochs',
   version: 1,
@@ -214,7 +214,7 @@ export const requests: ReadModel<RecordedRequest> = {
 
 const builtIn: readonly ReadModel[] = [subjects, sessions, epochs, claims, requests]
 
-/** The models of a store, the gate first: what it refuses, no other model sees. */
+/** The read models, `subjects` first: no other model sees a move that it refuses. */
 export function allModels(added: readonly ReadModel[] = []): readonly ReadModel[] {
   const models = [...builtIn, ...added]
   const twice = models.find((model, i) => models.findIndex((m) => m.name === model.name) !== i)

@@ -26,9 +26,7 @@ interface Redaction<R> {
   readonly blobs: readonly string[]
 }
 
-/**
- * The redaction of a payload. Refused while unfinished work depends on the content. `records` are all of the session.
- */
+/** The redaction of a payload. Refused while unfinished work depends on it. `records` are all of the session. */
 export function redaction<R extends StoredRecord>(
   records: readonly R[],
   asked: Asked,

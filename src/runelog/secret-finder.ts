@@ -54,8 +54,8 @@ function* withNormal(decoding: Decoding, isNormalSought: Sought['isNormalSought'
 }
 
 /**
- * In hex and in base64. Base64 turns three bytes into four characters, so a secret can start at three offsets.
- * Characters that also hold bits of neighbours are left out.
+ * Base64 turns three bytes into four characters, so a secret can start at three offsets. Bits shared with neighbours
+ * are left out.
  */
 function byteForms(bytes: Uint8Array): readonly string[] {
   const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')

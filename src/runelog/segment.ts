@@ -14,10 +14,7 @@ export interface ArchivedRecord extends StoredRecord {
 
 /** Archived logs as files. */
 export interface Segments {
-  /**
-   * Writes the records into a file. When the promise resolves, its bytes and its name are on disk. Same records, same
-   * file.
-   */
+  /** Writes the records to a file. Its bytes and its name are then on disk. Same records, same file. */
   write(session_id: string, records: readonly ArchivedRecord[]): Promise<{ segment: string; sha256: string }>
   /** The records of a file that a store refers to. A file whose bytes do not fit its name is refused. */
   read(segment: string): Promise<readonly ArchivedRecord[]>

@@ -133,7 +133,7 @@ export const kinds = {
   }),
   /** More input for the agent, for other readers than the first, such as the findings of a critic. */
   'run.briefed': z.strictObject({ text: z.string() }),
-  /** `epoch` fences the run: only appends that carry it commit. Taking the run and requeuing it both raise it. */
+  /** `epoch` fences the run: only appends that carry it commit. It rises when a worker takes the run or loses it. */
   'run.moved': z.strictObject({
     epoch: z.int().positive().optional(),
     worker: z.string().optional(),

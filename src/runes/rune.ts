@@ -215,9 +215,7 @@ function readingsText(readings: readonly Reading[]): string {
   return JSON.stringify(readings.map(({ because, guard, holds }) => ({ because, guard, holds })))
 }
 
-/**
- * The hashed texts of a record, in one format of the log. The hash is computed elsewhere: a browser computes it later.
- */
+/** The hashed texts of a record, in one format of the log. The caller hashes them: a browser does so later. */
 interface HashedTexts {
   readonly payload: (salt: string, payload: string) => string
   readonly rune: (prev_hash: string, header: string) => string
@@ -307,9 +305,8 @@ export function carriedEdges(
 }
 
 /**
- * The moves that a rune makes in machines other than its own. A subject that is not at the start of the declared edge
- * does not move: a turn may end while its session is paused. The same holds for an edge whose guards have no readings
- * in the rune.
+ * The moves of a rune in machines other than its own. A subject that is not at the start of the declared edge does not
+ * move: a turn may end while its session is paused. Nor does one if the rune lacks the readings of the edge's guards.
  */
 export function carriedMoves(
   rune: Carrier,

@@ -8,7 +8,7 @@ import { channel } from './schema.ts'
 /** If the event loop was blocked for longer, an answer may have arrived unread. */
 const held_ms = 500
 
-/** Subscribes to the commits of other processes. After a reconnect all followers read once, since some may be lost. */
+/** Subscribes to commits of other processes. After a reconnect all followers read once: notifications may be lost. */
 export async function listen(url: string, origin: string, bell: Bell, answer_ms = usual_answer_ms) {
   const patience = Math.round(answer_ms / 2)
   let isClosed = false
