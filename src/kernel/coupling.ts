@@ -1,8 +1,7 @@
 /**
- * The rows of moves of several machines that are recorded in one append or not at all. An append is a sequence of rows.
- * A *thread* row moves the subjects of one call: its tool, its contract, its interaction. A *frame* row moves the
- * subjects around the calls: session, run, agent, turn. `M` names a move as `machine.trigger`, and an opening as
- * `+machine`.
+ * The rows of moves that are recorded in one append or not at all. An append is a sequence of rows. A *thread* row
+ * moves the subjects of one call: its tool, its contract, its interaction. A *frame* row moves the subjects around the
+ * calls: session, run, agent, turn. `M` names a move as `machine.trigger`, and an opening as `+machine`.
  */
 export interface Couplings<M extends string = string, F extends string = string, T extends string = string> {
   readonly frames: { readonly [K in F]: Frame<M, NoInfer<T>> }

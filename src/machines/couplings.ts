@@ -2,10 +2,7 @@ import { defineCouplings } from '../kernel/coupling.ts'
 import type { TriggerOf } from '../kernel/machine.ts'
 import type { machines } from './all.ts'
 
-/**
- * The moves of goals and tasks, with the agents and runs that work for them. No process holds a goal: each decides by
- * its record.
- */
+/** The moves of goals, tasks, and their agents and runs. No process holds a goal: each decides by its record. */
 // biome-ignore format: tables are audited by eye, so their columns line up
 export const goalFrames = {
   session_readied:      { by: 'command', moves: ['session.agent_ready'], meaning: 'A session begins to work without a message.' },

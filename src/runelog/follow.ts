@@ -56,9 +56,7 @@ interface Tail {
   forget(session_id: string): void
 }
 
-/**
- * The ends of sessions that are followed or new, so that they need not be read back. Only for a store with one writer.
- */
+/** The ends of sessions that are followed or new, so that they need not be read back. For a store with one writer. */
 export function createTail(isFollowed: (session_id: string) => boolean): Tail {
   const followed = new Map<string, Rune[]>()
   const fresh = new Map<string, Rune[]>()

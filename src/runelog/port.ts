@@ -158,9 +158,7 @@ export interface RunelogOptions {
   readonly eraseBlobs?: (refs: readonly string[]) => Promise<void>
 }
 
-/**
- * A table that follows from the runes alone, and can be dropped and folded again. Also the typed handle for readers.
- */
+/** A table that follows from the runes alone, and can be dropped and folded again. Also a typed handle for readers. */
 export interface ReadModel<V extends Json = Json> {
   /** Its name, unique in the store. */
   readonly name: string

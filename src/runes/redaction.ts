@@ -77,8 +77,7 @@ export const erased = '[redacted]'
 
 /**
  * Fields that stay when the rest is erased, because a fold needs them. Without its key, an erased contract would permit
- * the action again. Without its ids, an erased turn would have no subject. Without its budget, an erased run would have
- * no limit.
+ * the action again. Without its ids, an erased turn would have no subject; without its budget, an erased run no limit.
  */
 const kept: ReadonlySet<string> = new Set([
   ...['agent', 'budget', 'decided_by', 'definition_sha256', 'digest'],

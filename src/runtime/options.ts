@@ -56,9 +56,7 @@ export interface BudgetOptions {
   readonly tokens?: number | undefined
   /** Calls of tools. */
   readonly toolCalls?: number | undefined
-  /**
-   * Milliseconds during which models and tools work. Time in the queue or spent waiting for a person does not count.
-   */
+  /** Milliseconds of work of models and tools. Time in the queue or spent waiting for a person does not count. */
   readonly wallTimeMs?: number | undefined
   /** US dollars by the `price` of the agent. */
   readonly costUsd?: number | undefined

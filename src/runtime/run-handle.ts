@@ -33,9 +33,7 @@ export interface RunResult {
 
 /** The range of events to read. */
 export interface EventOptions {
-  /**
-   * The `event_id` of the last rune that the reader has: only later runes come. Default: from the beginning of the run.
-   */
+  /** The `event_id` of the last rune that the reader has: only later runes come. Default: from the run's beginning. */
   readonly after?: number | undefined
   /** Ends the stream when it aborts. */
   readonly signal?: AbortSignal | undefined

@@ -139,7 +139,7 @@ function readOptions(script: Script, options: ScriptedModelOptions): ScriptedMod
 function played(answer: Scripted): Scripted {
   const problem = problemWith(answer)
   if (problem === undefined) return answer
-  const message = `The function of the script returned what cannot be played. ${problem}`
+  const message = `The script function returned an invalid answer. ${problem}`
   return breakOff(message, { errorType: 'script_unfit', retryable: false })
 }
 

@@ -24,8 +24,7 @@ const vocabulary = 'statewright'
 
 /**
  * Rules as Cedar policies: each is a `permit` that means "this rule fires". Cedar skips a policy that fails, so every
- * error is reported: a failing prohibition must not read as consent. Each engine has its own names for parsed rule
- * sets.
+ * error is reported: a failing prohibition must not permit. Each engine has its own names for parsed rule sets.
  */
 export function createCedarRuleEngine(): RuleEngine {
   const read = cedar.preparseSchema(vocabulary, ruleVocabulary)

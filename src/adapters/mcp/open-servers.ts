@@ -23,7 +23,8 @@ export interface McpPorts {
 
 /** Starts or reaches every server of the config and lists its tools. One that cannot be used refuses the whole start. */
 export async function openServers(servers: Readonly<Record<string, McpServer>>, { warn, clean, version }: McpPorts) {
-  const warnOf = (name: string) => (problem: string) => warn('an MCP server has trouble', { server: name, problem })
+  const warnOf = (name: string) => (problem: string) =>
+    warn('an MCP server reported a problem', { server: name, problem })
   const connect = ([name, server]: readonly [string, McpServer]) =>
     [name, connectionTo(name, server, { warn: warnOf(name), version })] as const
   const connections = new Map(Object.entries(servers).map(connect))

@@ -47,7 +47,7 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
     // Once more: the broken queue may have fetched a job after it was replaced.
     if (isReplaced) await reclaim()
     isReplaced = false
-    const failed = (error: unknown) => warn('a run could not be put back', { error: String(error) })
+    const failed = (error: unknown) => warn('a run could not be requeued', { error: String(error) })
     await Promise.all((await members.abandoned()).map((run) => tasks.abandoned(run).catch(failed)))
     await members.bury()
   }

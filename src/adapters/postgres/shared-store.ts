@@ -24,7 +24,7 @@ export async function openPostgresStore(url: string, ports: Ports, options: Post
     const time = await openDatabaseClock(pool, sharing.clock)
     const skew_ms = time.skew()
     if (Math.abs(skew_ms) > noticeable_skew_ms)
-      sharing.warn('the clock of this machine differs from that of the database, which counts', { skew_ms })
+      sharing.warn('the clock of this machine differs from the database clock; the database clock is used', { skew_ms })
     return { runelog, blobs: postgresBlobs(pool), shared: share(url, pool, time, sharing) }
   } catch (error) {
     await Promise.all([runelog.close(), pool.end()])

@@ -196,9 +196,7 @@ async function atRest(engine: Engine, session_id: string): Promise<void> {
   await once(engine.sessions, session_id, (state) => (engine.isStopping() || !isHeld(state) ? true : undefined))
 }
 
-/**
- * Reads the log of a session in slices, so that others get their turn. Refused if session, agent or event is missing.
- */
+/** Reads the log of a session in slices, with turns for others. Refused if session, agent or event is missing. */
 export async function readGraph(
   runelog: Pick<Runelog, 'head' | 'read' | 'row'>,
   session_id: string,

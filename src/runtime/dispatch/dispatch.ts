@@ -47,7 +47,11 @@ export function dispatchShared(ports: Omit<DispatchPorts, 'clock' | 'timers'>, m
       return 'seen'
     } catch (error) {
       if (!isFault(error, 'not_found')) throw error
-      engineOf().warn('a run is left to other workers', { session_id, run_id, error: error.message })
+      engineOf().warn('this process cannot run the agent; other workers may', {
+        session_id,
+        run_id,
+        error: error.message,
+      })
       return 'elsewhere'
     }
   }

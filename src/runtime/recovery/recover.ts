@@ -91,7 +91,7 @@ function whyNot(engine: Engine, run: RunView, isAlone: boolean): Unfit | undefin
     return { error_code: 'SESSION_RESUME_FAILED', message: notConfigured(run) }
   const { requeueLimit } = engine.settings
   if (run.requeues_without_progress < requeueLimit) return undefined
-  return { error_code: 'RECOVERY_LIMIT', message: `It was put back ${requeueLimit} times without progress.` }
+  return { error_code: 'RECOVERY_LIMIT', message: `It was requeued ${requeueLimit} times without progress.` }
 }
 
 type Unfit = { readonly error_code: string; readonly message: string }

@@ -91,9 +91,8 @@ export type Obstacle =
   | { readonly obstacle: 'done' }
 
 /**
- * A timer does not prove that a stopped process cannot act. "It did not happen" is accepted only after the time limit
- * of the tool. The tool must also have returned, never been called, or belong to a worker that the store shows to be
- * gone.
+ * A timer does not prove that a stopped process cannot act. "It did not happen" is accepted only after the tool's time
+ * limit. The tool must also have returned, never been called, or belong to a worker that the store shows to be gone.
  */
 export async function obstacleToDidNot(engine: Engine, call: CallView): Promise<Obstacle | undefined> {
   const effect = await engine.atWork.look(call.execution_id ?? '')

@@ -14,7 +14,7 @@ import { ancestorsOf, isStoppedAbove } from '../delegation.ts'
 import { definitionOf, type Engine } from '../engine.ts'
 import { stackOf } from '../thrown.ts'
 import { afterGrace, leftBehind } from '../tools/carry-out.ts'
-import { cancelHeld, crash, putBack } from './end.ts'
+import { cancelHeld, crash, requeueRun } from './end.ts'
 import {
   batchFor,
   callsOf,
@@ -123,7 +123,7 @@ async function leave(hold: Hold): Promise<Went> {
   await waitForEffects(hold)
   const batch = batchFor(hold)
   recordOutcomes(hold, batch, callsOf(hold))
-  putBack(hold, batch, 'the worker is shutting down')
+  requeueRun(hold, batch, 'the worker is shutting down')
   return commitThen(hold, batch, 'over')
 }
 

@@ -140,8 +140,7 @@ type Report = (thrown: unknown) => Promise<unknown>
 
 /**
  * Attributes errors that no code of a tool catches, such as in the callback of a timer. They count as errors of that
- * call. An irreversible call then has an unknown outcome. If the process ends, the run is released and nothing new
- * begins.
+ * call. An irreversible call then has an unknown outcome. If the process ends, releases the run and begins nothing new.
  */
 function createCrashing(hold: Hold, call: CallView) {
   const { promise: crashed, reject } = Promise.withResolvers<never>()

@@ -63,12 +63,12 @@ export function cancelHeld(hold: Hold, cut = nothingSaid): Promise<'over' | Refu
 /** Releases the run at a boundary without open work, so that another worker, or a later start, can continue it. */
 export function release(hold: Hold, reason: string, cut: Cut, batch = batchFor(hold)): Promise<'over' | Refused> {
   interruptTurn(hold, batch, reason, cut)
-  putBack(hold, batch, reason)
+  requeueRun(hold, batch, reason)
   return commitThen(hold, batch, 'over')
 }
 
-/** Queues the run again. */
-export function putBack(hold: Hold, batch: Batch, reason: string) {
+/** Requeues the run. */
+export function requeueRun(hold: Hold, batch: Batch, reason: string) {
   batch.on(subject.run(hold.run), 'graph_runner').move('restart.requeued', { epoch: hold.epoch + 1, message: reason })
 }
 

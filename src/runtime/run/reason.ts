@@ -18,8 +18,8 @@ import {
   failRun,
   isActive,
   isOneTooMany,
-  putBack,
   release,
+  requeueRun,
   stopBefore,
   stopSpent,
   suspend,
@@ -186,7 +186,7 @@ async function broken(hold: Hold, error: StreamError, cut: Cut): Promise<Went> {
   const again = delay === undefined ? { retryable: false } : { retryable: true, retry_in_ms: delay }
   endTurn(hold, batch, { error_type, message, ...again }, cut)
   if (goesOn) openTurn(engine, batch, run, null)
-  else if (delay !== undefined) putBack(hold, batch, 'the session takes no new turn')
+  else if (delay !== undefined) requeueRun(hold, batch, 'the session takes no new turn')
   else {
     const payload = { error_code: error_type.toUpperCase(), message }
     batch.on(subject.run(run), 'graph_runner').move('turn.failed', payload)

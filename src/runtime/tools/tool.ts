@@ -9,10 +9,7 @@ import type { Json } from '../../kernel/json.ts'
  * arguments, and it makes them by `input`.
  */
 export interface Tool<I extends z.ZodType = z.ZodType> {
-  /**
-   * Letters, digits, `_` and `-`, in parts joined by dots, such as `payments.refund`. Unique among the tools of an
-   * agent.
-   */
+  /** Letters, digits, `_` and `-`, in parts joined by dots, such as `payments.refund`. Unique for an agent. */
   readonly name: string
   /** A description for the model: its effect and when to use it. Default: empty. */
   readonly description: string
@@ -25,10 +22,7 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
    * of the digest that a person approves, so a new version makes open approvals void.
    */
   readonly version?: string
-  /**
-   * A success cannot be undone: the action is started at most once per key. Not together with `readOnly`. Default:
-   * false.
-   */
+  /** A success cannot be undone: the action starts at most once per key. Excludes `readOnly`. Default: false. */
   readonly irreversible: boolean
   /** Doing it again with the same key does nothing more: a lost call is repeated. Default: as `readOnly`. */
   readonly idempotent: boolean
@@ -45,10 +39,7 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
   readonly endsTurn: boolean
   /** The call may run at the same time as other calls of the same answer. Default: as `readOnly`. */
   readonly parallel: boolean
-  /**
-   * A longer output is kept whole and cut for the model; `sw.output(ref)` returns all of it. At least 256. Default:
-   * 64000.
-   */
+  /** A longer output is cut for the model; `sw.output(ref)` returns all of it. At least 256. Default: 64000. */
   readonly maxOutputBytes: number
   /** Returns the name of the action: calls with the same name are the same action. Default: all arguments. */
   key?(args: z.output<I>): string
@@ -63,8 +54,7 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
   probe?(key: string, args: z.output<I>, signal: AbortSignal): Promise<Probed>
   /**
    * The meaning of an error of an irreversible tool. `unknown`, the default: the probe is asked whether the action
-   * happened, then a person; only `DidNotHappen` means that it failed. `failed`: the tool throws only if nothing
-   * happened.
+   * happened, then a person; only `DidNotHappen` means that it failed. `failed`: a throw means that nothing happened.
    */
   readonly onError: 'unknown' | 'failed'
   /**
