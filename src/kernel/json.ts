@@ -152,7 +152,7 @@ function problemOf(value: unknown, path: string, depth: number): TypeError | und
 
 /** How large a value from outside may be. */
 export interface JsonLimits {
-  /** How many objects and arrays may stand in each other. */
+  /** How many levels of objects and arrays there may be. */
   readonly depth: number
   /** How many values there may be in all: members, items, and everything inside them. */
   readonly values: number

@@ -88,7 +88,7 @@ export function topology(machine: Machine): Topology {
   }
 }
 
-/** A state diagram in Mermaid's syntax. Guards stand in brackets behind the trigger. */
+/** A state diagram in Mermaid's syntax. Guards are in brackets behind the trigger. */
 export function toMermaid(machine: Machine): string {
   const terminal = Object.entries(machine.states).filter(([, state]) => state.terminal)
   return [

@@ -1,4 +1,4 @@
-/** A text without its escapes, and where each of its characters stood in the original text. */
+/** A text without its escapes, and the place of each of its characters in the original text. */
 export interface Decoding {
   readonly text: string
   from(at: number): number

@@ -213,7 +213,7 @@ export function subjectText(header: string): string {
   return `"subject_id":${JSON.stringify((JSON.parse(header) as { subject_id: string }).subject_id)}`
 }
 
-/** Refuses a key that is held by the log, with any rows: a row can be deleted with one statement. */
+/** Refuses a key that the log shows to be held. Rows do not count: one statement can delete a row. */
 export function heldInLog(claim: string, histories: Iterable<readonly StoredRecord[]>): Fault | undefined {
   for (const history of histories) {
     const folding = startFold([claims], () => undefined)

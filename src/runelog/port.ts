@@ -55,7 +55,7 @@ export interface Runelog extends RunelogReader {
    * or can be taken: its worker may have read the content.
    */
   redact(session_id: string, event_id: number, reason: string, by?: RedactedBy): Promise<void>
-  /** Moves the runes of a closed session to a compressed segment next to the store. Reading goes on as before. */
+  /** Moves the runes of a closed session to a compressed segment next to the store. They stay readable. */
   archive(session_id: string, by?: ArchivedBy): Promise<void>
   /** Drops every read model and folds it again from the runes. Returns how many runes were folded. */
   rebuild(): Promise<number>

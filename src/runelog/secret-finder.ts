@@ -73,7 +73,7 @@ type Span = { readonly from: number; readonly to: number; readonly name: string 
 
 interface Finder {
   find(text: string): string | undefined
-  /** Where secrets stand, from left to right. Those that overlap are one span, named after the longest of them. */
+  /** The spans of secrets, from left to right. Overlapping ones are one span, named after the longest of them. */
   spans(text: string): readonly Span[]
   safeLength(text: string): number
 }

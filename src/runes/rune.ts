@@ -106,7 +106,7 @@ export function actorCategory(actor: Actor): ActorCategory {
   return categories[actor] ?? 'system'
 }
 
-/** A rune as it stands in storage. `header` is canonical JSON; `hash` covers `prev_hash` and these very bytes. */
+/** A rune as it is stored. `header` is canonical JSON; `hash` covers `prev_hash` and these very bytes. */
 export interface StoredRecord {
   /** The place of the rune in its log. */
   readonly event_id: number

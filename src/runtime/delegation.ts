@@ -100,7 +100,7 @@ export async function withdrawOrphans(engine: Engine, session_id: string): Promi
   }
 }
 
-/** Stops every task below a run that was asked to stop. Its request is on record, so no further task begins. */
+/** Stops every task below a run that was asked to stop. Its request is recorded, so no further task begins. */
 export async function stopTasks(engine: Engine, session_id: string, run_id: string, how: Stop): Promise<void> {
   const state = await engine.sessions.load(session_id)
   const below = [...state.openRuns.values()].filter((run) =>

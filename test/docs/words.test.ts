@@ -32,7 +32,7 @@ const folders = [
   'src/machines',
 ]
 
-/** Their comments are rewritten last. */
+/** Not rewritten yet. */
 const later = 'src/adapters/workspace/'
 
 /** Generated from those sentences, and this file. */

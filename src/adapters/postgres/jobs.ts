@@ -30,7 +30,7 @@ const add = (task: Task, more = '') => `SELECT (${jobsSchema}.add_job('${task}',
 const passOn = add('run', ", run_at := now() + least(30000, 250 * 1.5 ^ $3::int) * interval '1 millisecond'")
 /** Delays a session: until this worker has left, it may get the job again. */
 const leaveTo = add('session', ", run_at := now() + interval '250 milliseconds', priority := $3::int")
-/** Requeues a deadline. It is due by the clock of the database; the next worker compares it with its own clock. */
+/** Passes a deadline on. It is due by the clock of the database; the next worker compares it with its own clock. */
 const handOver = add('deadline')
 
 interface Reports {

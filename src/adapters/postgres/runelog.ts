@@ -29,7 +29,7 @@ const readers = 4
 export interface PostgresOptions extends RunelogOptions {
   /** Where archived sessions are kept. Without it, nothing can be archived. */
   readonly segments?: string
-  /** How many connections write side by side. */
+  /** How many connections write at the same time. */
   readonly lanes?: number
   /** How long to wait for a database that is unreachable, in milliseconds. */
   readonly patience?: number

@@ -18,7 +18,7 @@ export const isOpening = (header: string) => `strpos(${header}, '"kind":"contrac
 
 /**
  * `position` is drawn after every row that the append depends on is locked: it follows the order of commits that touch
- * each other, and a rebuild folds in it. A row without `sort` stands at minus infinity. `rune_by_key` proves from the
+ * each other, and a rebuild folds in it. A row without `sort` sorts at minus infinity. `rune_by_key` proves from the
  * log that an idempotency key is free. The triggers enforce the rules of the log on every client.
  */
 export const schema = `

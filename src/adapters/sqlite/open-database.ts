@@ -22,7 +22,7 @@ import { schemaProblem } from '../../runelog/models.ts'
 import { DatabaseSync } from './driver.ts'
 import { applicationId, schema, schemaNumber } from './schema.ts'
 
-/** The write-ahead log is checkpointed whenever it has this many pages, so it needs no more room. */
+/** The write-ahead log is emptied into the database whenever it has this many pages, so it needs no more room. */
 const logPages = 500
 /** A rune has about a kilobyte: twice the usual page size halves how often a page is begun. */
 const pageBytes = 8_192

@@ -111,7 +111,7 @@ export function createWriter(db: DatabaseSync, statements: Statements) {
   const rollback = db.prepare('ROLLBACK')
   let isTraced = false
 
-  /** Checkpoints the log. Does not wait for a backup that reads it: the next commit tries again. */
+  /** Empties the log. Does not wait for a backup that reads it: the next commit tries again. */
   function emptyLog() {
     db.exec('PRAGMA busy_timeout = 0')
     const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }

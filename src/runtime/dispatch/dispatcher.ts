@@ -267,7 +267,7 @@ export function dispatchHere({ engine: engineOf, limit, drive, clock, timers }: 
   }
 }
 
-/** The applies under way, so that a stop and an idle process wait for them. */
+/** The work of a dispatch under way, so that a stop and an idle process wait for it. */
 export function createApplying() {
   const applying = new Set<Promise<unknown>>()
   const over = () => Promise.allSettled(applying)

@@ -19,8 +19,8 @@ import { type AbandonedRun, type Member, runningRuns, runsIn } from '../store.ts
 import { readThrown } from '../thrown.ts'
 
 /**
- * Requeues a run whose worker is gone. The epoch rises, so a late worker cannot commit. A run that cannot continue
- * fails. The next holder resolves its open contracts first.
+ * Requeues a run whose worker is gone. The epoch rises, so a late worker cannot commit. The next holder resolves its
+ * open contracts first. A run that cannot continue fails.
  */
 export async function requeue(engine: Engine, lost: AbandonedRun, isAlone = engine.isAlone): Promise<void> {
   const { session_id, run_id, epoch } = lost

@@ -160,7 +160,7 @@ function beginIfFree(round: Advance, call: CallView, start: () => void) {
   round.begin.push(call)
 }
 
-/** Calls of parallel-safe tools run side by side; every other call runs alone, in the order of the model. */
+/** Calls of parallel-safe tools run at the same time; every other call runs alone, in the order of the model. */
 function mayBegin({ hold, underWay, begin, probe, held, unknowable }: Advance, call: CallView): boolean {
   if (hold.run.cancel !== null || hold.isLeaving || unknowable !== undefined) return false
   const isParallel = ({ name }: CallView) => hold.definition.registry.find(name)?.parallel === true
@@ -193,7 +193,7 @@ interface Judged {
   readonly verdict: 'run' | 'ask' | 'deny' | 'broken'
   readonly reason: string
   readonly digest: string
-  /** The call would need approval, and the policy gave it beforehand. */
+  /** The call would need approval, and the policy approved it beforehand. */
   readonly isAutoApproved: boolean
 }
 

@@ -161,7 +161,7 @@ function succeed(hold: Hold, answered: Extract<Answer, { kind: 'final' }>): Prom
   return commitThen(hold, batch, 'over')
 }
 
-/** New input ends this turn at a safe boundary, and opens the next one: at once, or when the session goes on. */
+/** New input ends this turn at a safe boundary, and opens the next one: at once, or when the session is resumed. */
 async function steer(hold: Hold, cut: Cut): Promise<Went> {
   if (!isActive(hold.state)) return release(hold, 'steered', cut)
   const batch = batchFor(hold)

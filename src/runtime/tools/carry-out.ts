@@ -30,7 +30,7 @@ interface CarryOutPorts {
   readonly log: Log
 }
 
-/** Aborting with this abandons the tool at once: its worker has lost the run. */
+/** Aborting with this gives up the tool at once: its worker has lost the run. */
 export const leftBehind = new Error('Its worker does not wait for it any more.')
 
 /** Cancel grace: calls back when the time of a cancelled effect is over. */
@@ -46,8 +46,8 @@ type End =
 
 /**
  * Calls a tool once. It has exactly one outcome, never later than its timeout. `context.signal` cancels: the signal of
- * the tool fires, and the tool may still return within `cancelGraceMs`. A tool that ignores its signal is abandoned,
- * and its later reports are dropped. `context.progress` gets reports in larger pieces, all before the outcome.
+ * the tool fires, and the tool may still return within `cancelGraceMs`. A tool that ignores its signal is given up, and
+ * its later reports are dropped. `context.progress` gets reports in larger pieces, all before the outcome.
  */
 export async function carryOut(
   tool: Tool,

@@ -39,7 +39,7 @@ interface Options {
   readonly onDelta: (channel: 'text' | 'reasoning', text: string) => void
   readonly onEmotion?: (emotion: Emotion) => void
   readonly onThrown?: (thrown: unknown) => void
-  /** With these, a stream without an event for `silence_ms` is abandoned: it would hold the run forever. */
+  /** With these, a stream without an event for `silence_ms` is given up: it would hold the run forever. */
   readonly timers?: Timers
   /** Takes secrets out of the text of an error, before it is cut. */
   readonly clean?: Clean
@@ -52,7 +52,7 @@ type Step =
   | { readonly end: 'stopped' | 'silent' | 'truncated' }
   | { readonly thrown: unknown }
 
-/** Lets a model answer once and returns how that ended. Never throws: a model that does not stop is abandoned. */
+/** Lets a model answer once and returns how that ended. Never throws: a model that does not stop is given up. */
 export async function answer(model: Model, request: ModelRequest, options: Options): Promise<Answer> {
   const { signal, onDelta, clean = asItIs } = options
   let text = ''

@@ -101,8 +101,8 @@ const longestPatienceMs = 5 * 60_000
 
 /**
  * The wait after the given failed try, the first being 1; undefined after the last. A longer wish of the provider
- * counts. Between half and all of the wait is taken at random, and the addition to a wish is less than the first wait,
- * so that clients that failed together do not retry together.
+ * counts. Between half and all of the wait is taken at random, so that clients that failed together do not retry
+ * together. The addition to a wish is less than the first wait.
  */
 export function retryDelay(
   failed: number,
