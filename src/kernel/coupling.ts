@@ -1,8 +1,7 @@
 /**
- * How moves of several machines belong together. A coupling is one row: moves that are recorded in one append or not at all. An
- * append is a sequence of rows. A *thread* row moves what belongs to one call: its tool, its contract, its interaction.
- * A *frame* row moves what is around the calls: session, run, agent, turn. `M` names a move as `machine.trigger`, and an
- * opening as `+machine`.
+ * The rows of moves that are recorded in one append or not at all. An append is a sequence of rows. A *thread* row
+ * moves the subjects of one call: its tool, its contract, its interaction. A *frame* row moves the subjects around the
+ * calls: session, run, agent, turn. `M` names a move as `machine.trigger`, and an opening as `+machine`.
  */
 export interface Couplings<M extends string = string, F extends string = string, T extends string = string> {
   readonly frames: { readonly [K in F]: Frame<M, NoInfer<T>> }
@@ -25,8 +24,8 @@ interface Thread<M extends string, F extends string> extends Row<M> {
   /** The append holds at least one frame row of this list. */
   readonly within?: readonly F[]
   /**
-   * Whether the world is touched between this row and the next one of its thread (`after`), or was touched right before
-   * it (`before`). The two never share an append: effects come after their record is committed.
+   * Whether an effect happens between this row and the next one of its thread (`after`), or happened right before it
+   * (`before`). The two never share an append: effects come after their record is committed.
    */
   readonly effect?: 'before' | 'after'
 }
@@ -36,7 +35,7 @@ export function defineCouplings<M extends string>() {
   return <const F extends string, const T extends string>(couplings: Couplings<M, F, T>) => couplings
 }
 
-/** A move as a batch holds it. `thread` is the call it belongs to, if any. */
+/** A move of a batch. `thread` is the call it belongs to, if any. */
 export interface BatchMove {
   readonly machine: string
   readonly trigger: string | null
@@ -53,7 +52,7 @@ export function checkBatch(couplings: Couplings, batch: readonly BatchMove[]): r
   return problems
 }
 
-/** Batches of one shape are judged alike, and a runtime makes few shapes: a step is looked up, not parsed. */
+/** The result depends on the shape of a batch, and a runtime has few shapes: a step is looked up, not parsed. */
 const checked = new WeakMap<Couplings, Set<string>>()
 const mostShapes = 10_000
 
@@ -129,8 +128,8 @@ function parse(rows: Readonly<Record<string, Row<string>>>, moves: readonly stri
 type UnderWay = readonly { readonly moves: readonly string[]; readonly done: number }[]
 
 /**
- * Follows a log, which does not say where an append ends: whether its moves are whole rows, thread by thread. Returns a
- * function that takes the next move; false means that no row has this move here.
+ * Follows a log, which does not mark the ends of its appends: checks that its moves are whole rows, thread by thread.
+ * Returns a function that takes the next move; false means that no row has this move here.
  */
 export function followRows({ frames, threads }: Couplings): (move: BatchMove) => boolean {
   const starts = [frames, threads].map((rows) => Map.groupBy(Object.values(rows), ({ moves: [first] }) => first))

@@ -1,7 +1,7 @@
 import { asJson, canonicalJson, type Json } from './json.ts'
 import type { Machine } from './machine.ts'
 
-/** SHA-256 of a text, in lower-case hex. Passed in, since the browser has another one than Node. */
+/** SHA-256 of a text, in lower-case hex. A port, since the browser and Node have different ones. */
 export type Sha256 = (text: string) => string
 
 /** The purposes of digests and signatures. One that was made for one purpose never passes for another. */
@@ -17,12 +17,12 @@ export function partsText(purpose: Purpose, parts: readonly string[]): string {
   return text
 }
 
-/** The one way to take a digest of several parts. A single JSON value needs none of this: its canonical text is enough. */
+/** Takes a digest of several parts. A single JSON value does not need this: its canonical text is enough. */
 export function digestOf(purpose: Purpose, parts: readonly string[], sha256: Sha256): string {
   return sha256(partsText(purpose, parts))
 }
 
-/** An id that follows from what it names: the same parts, the same id. */
+/** An id that follows from its parts: the same parts, the same id. */
 export function hashedId(prefix: string, parts: readonly string[], sha256: Sha256): string {
   return `${prefix}_${digestOf('id', [prefix, ...parts], sha256).slice(0, 24)}`
 }
@@ -32,7 +32,7 @@ export function statementText(purpose: Purpose, statement: Json): string {
   return partsText(purpose, [canonicalJson(statement)])
 }
 
-/** Names a declaration by its content: equal digests, equal behaviour. */
+/** The digest of a declaration: equal digests, equal behaviour. */
 export function machineDigest(machine: Machine, sha256: Sha256): string {
   return sha256(canonicalJson(asJson(machine)))
 }

@@ -4,12 +4,12 @@ const instantText =
 const dayLength = 86_400_000
 const lastInstant = 8.64e15
 
-/** An instant, in milliseconds since 1970, as ISO 8601 in UTC. A later one than `Date` knows is shown as the last one. */
+/** An instant, in milliseconds since 1970, as ISO 8601 in UTC. Beyond the range of `Date` it is its last instant. */
 export function isoTime(ms: number): string {
   return new Date(Math.min(ms, lastInstant)).toISOString()
 }
 
-/** The day that a text such as 2026-02-28 names, counted from 1970. Undefined if there is no such day. */
+/** The day of a text such as 2026-02-28, counted from 1970. Undefined if there is no such day. */
 export function readDay(text: string): number | undefined {
   if (!dayText.test(text)) return undefined
   const at = Date.parse(`${text}T00:00:00Z`)
@@ -18,8 +18,8 @@ export function readDay(text: string): number | undefined {
 }
 
 /**
- * The instant that a text such as 2026-02-28T10:30+01:00 names, in milliseconds since 1970. The offset is required:
- * without it the text names another instant in every time zone.
+ * The instant of a text such as 2026-02-28T10:30+01:00, in milliseconds since 1970. The offset is required: without it
+ * the text means another instant in every time zone.
  */
 export function readInstant(text: string): number | undefined {
   const day = instantText.exec(text)?.[1]

@@ -9,11 +9,11 @@ export function asJson(value: unknown): JsonObject {
   return value as JsonObject
 }
 
-/** One place of a value that does not fit, as a JSON pointer, and what is wrong there. */
+/** A place of a value that does not fit, as a JSON pointer, and its problem. */
 export interface Problem {
   /** Where it is, as a JSON pointer. Empty: the whole value. */
   readonly pointer: string
-  /** What is wrong there, in a sentence. */
+  /** The problem, in a sentence. */
   readonly problem: string
 }
 
@@ -26,9 +26,9 @@ export function pointerTo(path: readonly PropertyKey[]): string {
 }
 
 /**
- * The one text of a JSON value (RFC 8785), over which every checksum is taken. A value that is not JSON is refused with
- * its path, since two different values with one text would share a checksum. So is a value that is nested deeper than
- * `deepest` or contains itself: no record may exhaust the stack of its readers.
+ * The canonical text of a JSON value (RFC 8785), over which every checksum is taken. A value that is not JSON is
+ * refused with its path, since two different values with one text would share a checksum. So is a value that is nested
+ * deeper than `deepest` or contains itself: no record may exhaust the stack of its readers.
  */
 export function canonicalJson(value: Json): string {
   const canonical = text(value, 0)
@@ -152,7 +152,7 @@ function problemOf(value: unknown, path: string, depth: number): TypeError | und
 
 /** How large a value from outside may be. */
 export interface JsonLimits {
-  /** How many objects and arrays may stand in each other. */
+  /** How many levels of objects and arrays there may be. */
   readonly depth: number
   /** How many values there may be in all: members, items, and everything inside them. */
   readonly values: number
@@ -161,10 +161,10 @@ export interface JsonLimits {
 }
 
 /**
- * The limits of every value that a tool, a model, an MCP server or a program sends. This is the only place that sets them.
- * `result` bounds what a tool returns, before it is cut for the model. `arguments` bounds what a model writes in one
- * call, a form for a person, and what a provider wants back. `schema` bounds one tool that an MCP server describes.
- * `plan` bounds each input of the Coordinator, and `planned` what it made of them, which has inputs inside.
+ * The limits of every value that a tool, a model, an MCP server or a program sends. They are set only here. `result`
+ * bounds the result of a tool, before it is cut for the model. `arguments` bounds the arguments of one call, a form for
+ * a person, and the state of a provider. `schema` bounds one tool of an MCP server. `plan` bounds each input of the
+ * Coordinator, and `planned` its output, which contains inputs.
  */
 // biome-ignore format: tables are audited by eye, so their columns line up
 export const jsonLimits = {
@@ -223,7 +223,7 @@ export function boundedJson(
 
   function copyList(items: readonly unknown[], depth: number): Json {
     const { length } = items
-    // Before anything is looked at: an empty list may claim to have four billion items.
+    // Checked before any item is read: an empty list may claim to have four billion items.
     if (values + length > limits.values) refuse(`has more than ${limits.values} values in all`)
     if (Reflect.ownKeys(items).length !== length + 1)
       refuse('is a list with holes or named members, which JSON cannot express')
@@ -273,7 +273,7 @@ export function boundedJsonIn(text: string, limits: JsonLimits): ReturnType<type
   }
 }
 
-/** Thrown here and caught here, so that no error from outside is taken for a refusal of ours. */
+/** Thrown and caught here, so that no foreign error is taken for our refusal. */
 const stop = Symbol('refused')
 
 /** As JSONPath, cut in the middle: keys come from outside and may be long. */

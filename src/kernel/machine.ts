@@ -9,7 +9,7 @@ export interface Machine<
   readonly name: N
   /** Goes up whenever the declaration changes; a golden digest holds us to it. */
   readonly version: number
-  /** What a subject of this machine is, for operators. */
+  /** The subject of this machine, for operators. */
   readonly meaning: string
   /** The state that every subject begins in. */
   readonly initial: NoInfer<S>
@@ -21,9 +21,9 @@ export interface Machine<
   readonly transitions: readonly Transition<NoInfer<S>, T, G>[]
   /** Moves that a specification rules out. */
   readonly forbidden: readonly Forbidden<NoInfer<S>>[]
-  /** Why a subject may never reach a terminal state. Without it, every state must be able to. */
+  /** The reason why a subject may never reach a terminal state. Without it, every state must be able to. */
   readonly endless?: string
-  /** No specification draws this machine; this is why we have it. Its edges inherit the reason. */
+  /** The reason for a machine that no specification draws. Its edges inherit the reason. */
   readonly extension?: string
 }
 
@@ -41,9 +41,9 @@ export interface State {
   readonly tone: Tone
   /** No way out. */
   readonly terminal?: true
-  /** May be occupied indefinitely without anyone having to act. */
+  /** May last indefinitely without anyone acting. */
   readonly stable?: true
-  /** An outside answer can bring it back to life. */
+  /** An outside answer can lead out of it. */
   readonly resumable?: true
 }
 
@@ -59,9 +59,9 @@ export interface Transition<S extends string = string, T extends string = string
   readonly when?: readonly G[]
   /** The kind of rune that records the move; null: the fold applies it by itself on entering `from`. */
   readonly rune: string | null
-  /** The rune belongs to another machine and moves this one along with its own. */
+  /** The rune belongs to another machine and carries this move. */
   readonly carried?: true
-  /** No specification has this edge; this is why we do. */
+  /** The reason for an edge that no specification has. */
   readonly extension?: string
 }
 
@@ -161,7 +161,7 @@ export function stateOf(machine: Pick<Machine, 'states'>, state: string | undefi
   return state !== undefined && Object.hasOwn(machine.states, state) ? machine.states[state] : undefined
 }
 
-/** Whether a subject in this state has come to its end. Every question about an end is this one. */
+/** Whether a subject in this state has ended. All code asks this function. */
 export function isTerminal<M extends Pick<Machine, 'states'>>(
   machine: M,
   state: string | undefined,
@@ -190,7 +190,7 @@ export function guardNames<G extends string>(machine: Machine<string, string, G>
   return [...new Set(machine.transitions.flatMap((t) => t.when ?? []))]
 }
 
-/** What a guard found, and why. `because` is recorded and shown to people: it names states and counts, never user text. */
+/** The finding of a guard. `because` is recorded and shown to people: it names states and counts, never user text. */
 export interface Finding {
   /** Whether the guard lets the move be made. */
   readonly holds: boolean
@@ -198,7 +198,7 @@ export interface Finding {
   readonly because: string
 }
 
-/** A text of a reading names states and counts; a longer one would carry something else. */
+/** A text of a reading names states and counts; a longer one would contain other content. */
 export const longestReason = 400
 
 /** A reason as a reading may carry it: on one line, and cut where it is too long. */

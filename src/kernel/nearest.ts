@@ -33,8 +33,8 @@ function editDistance(a: string, b: string): number {
 }
 
 /**
- * The name that differs least from what was written, if it differs by at most a third of its letters. Case and
- * separators do not count: models like to write `payments_refund` for `payments.refund`.
+ * The name that differs least from the written one, if it differs by at most a third of its letters. Case and
+ * separators do not count: models often write `payments_refund` for `payments.refund`.
  */
 export function nearestName(written: string, names: readonly string[]): string | undefined {
   // A name of this length is no slip, and comparing it would take long.

@@ -1,12 +1,12 @@
 import type { Machine } from './machine.ts'
 
-/** A machine as specification 001 shows it to the world. The field names are the wire's. */
+/** A machine in the form of specification 001. The field names are the wire's. */
 export interface Topology {
   /** The name of the machine. */
   readonly machine: string
   /** Goes up whenever the declaration changes. */
   readonly version: number
-  /** What a subject of this machine is. */
+  /** The subject of this machine. */
   readonly meaning: string
   /** The state that every subject begins in. */
   readonly initial_status: string
@@ -14,7 +14,7 @@ export interface Topology {
   readonly nodes: readonly {
     /** The name of the state. */
     readonly status: string
-    /** What the state means, for operators. */
+    /** The meaning of the state, for operators. */
     readonly meaning: string
     /** It has no way out. */
     readonly is_terminal: boolean
@@ -37,7 +37,7 @@ export interface Topology {
     readonly guards: readonly string[]
     /** The kind of rune that records the move; null if the fold applies it. */
     readonly rune: string | null
-    /** Why the move is there, if no specification has it. */
+    /** The reason for the move, if no specification has it. */
     readonly extension?: string
   }[]
   /** Moves that a specification rules out. */
@@ -46,7 +46,7 @@ export interface Topology {
     readonly from_status: string
     /** The state after the move. */
     readonly to_status: string
-    /** Why there is no such move. */
+    /** The reason why there is no such move. */
     readonly reason: string
   }[]
   /** The names of the terminal states. */
@@ -88,7 +88,7 @@ export function topology(machine: Machine): Topology {
   }
 }
 
-/** A state diagram in Mermaid's words. Guards stand in brackets behind the trigger. */
+/** A state diagram in Mermaid's syntax. Guards are in brackets behind the trigger. */
 export function toMermaid(machine: Machine): string {
   const terminal = Object.entries(machine.states).filter(([, state]) => state.terminal)
   return [

@@ -9,7 +9,7 @@ import {
   type TriggerOf,
 } from './machine.ts'
 
-/** What the kernel decided about a trigger. */
+/** The decision of the kernel about a trigger. */
 export type Decision<S extends string = string, T extends string = string> = Allowed<S, T> | Refused<S, T>
 
 interface Allowed<S extends string = string, T extends string = string> {
@@ -19,7 +19,7 @@ interface Allowed<S extends string = string, T extends string = string> {
   readonly to: S
   /** The declared edge that was taken: its rune kind, its guards. */
   readonly edge: Transition<S, T>
-  /** What the guards of the edge found; all of them hold. Empty where it has none. */
+  /** The readings of the edge's guards; all of them hold. Empty where it has none. */
   readonly readings: readonly Reading[]
 }
 
@@ -30,20 +30,20 @@ interface Refused<S extends string = string, T extends string = string> {
   readonly refusal: Refusal
   /** The triggers that some edge out of `from` declares; empty in a terminal state. */
   readonly legal: readonly T[]
-  /** Of each edge that its guards refused, what they found. */
+  /** The readings of each edge that its guards refused. */
   readonly readings: readonly Reading[]
 }
 
-/** Nothing leaves this state; nothing leaves it on this trigger; something does, but its guards do not hold. */
+/** No edge leaves this state; none leaves it on this trigger; one does, but its guards do not hold. */
 type Refusal = 'terminal' | 'undeclared' | 'guarded'
 
-/** The facts that the guards of a trigger need. A caller gives facts, never what a guard would say of them. */
+/** The facts that the guards of a trigger need. A caller gives facts, never the finding of a guard. */
 type Facts<M, T> =
   string extends TriggerOf<M> ? [facts?: object] : [FactsOf<M, T>] extends [never] ? [] : [facts: FactsOf<M, T>]
 
 /**
- * Decides what a trigger does to a state. It evaluates the guards that the machine declares, over the given facts. It
- * reads nothing else: same arguments, same decision, on every machine and at every replay.
+ * Decides the effect of a trigger on a state. It evaluates the guards that the machine declares, over the given facts.
+ * It reads nothing else: same arguments, same decision, on every machine and at every replay.
  */
 export function transition<M extends Machine, const T extends TriggerOf<M>>(
   machine: M,
@@ -59,19 +59,19 @@ export function transition<M extends Machine, const T extends TriggerOf<M>>(
   })
 }
 
-/** Where the look-up of a fact ends that was not given. All views share it, so a move makes no Proxy of its own. */
+/** The end of the look-up of a fact that was not given. All views share it, so a move makes no Proxy of its own. */
 const notGiven = new Proxy(Object.freeze({}), {
   get(_, name) {
     throw new Error(`The fact ${String(name)} was not given.`, { cause: notGiven })
   },
 })
 
-/** The facts as guards see them: reading one that is missing ends the guard. */
+/** The facts as guards see them: reading a missing fact ends the guard. */
 export function viewOf(facts: object): object {
   return Object.assign(Object.create(notGiven), facts)
 }
 
-/** What a guard finds in a view of the facts. A text says which fact it needs and was not given. */
+/** The finding of a guard in a view of the facts. A text names the fact that it needs and was not given. */
 export function readGuard(machine: Machine, guard: string, view: object): Finding | string {
   try {
     return predicatesOf(machine)?.[guard]?.(view) ?? 'It has no predicate.'
@@ -81,7 +81,7 @@ export function readGuard(machine: Machine, guard: string, view: object): Findin
   }
 }
 
-/** What a trigger would do if certain guards held. It explains a machine; nothing is recorded from its answer. */
+/** The decision about a trigger if certain guards held. It explains a machine; nothing is recorded from it. */
 export function suppose<M extends Machine>(
   machine: M,
   from: NoInfer<StateOf<M>>,
@@ -118,7 +118,7 @@ type Index<S extends string, T extends string> = Map<S, Row<S, T>>
 interface Row<S extends string, T extends string> {
   readonly terminal: boolean
   readonly legal: readonly T[]
-  /** The answers themselves, made once: a decision without guards costs two look-ups and no allocation. */
+  /** The decisions themselves, made once: a decision without guards costs two look-ups and no allocation. */
   readonly edges: Map<T, readonly Allowed<S, T>[]>
 }
 
@@ -143,13 +143,13 @@ function indexOf(machine: Machine): Index<string, string> {
   return index
 }
 
-/** Why the declaration forbids the move that a trigger would make from a state; undefined if it does not. */
+/** The reason why the declaration forbids this move of a trigger; undefined if it does not. */
 export function forbiddenBecause(machine: Machine, from: string, on: string): string | undefined {
   const targets = new Set(machine.transitions.filter((edge) => edge.on === on).map((edge) => edge.to))
   return machine.forbidden.find((move) => move.from === from && targets.has(move.to))?.because
 }
 
-/** The details of a refusal. A decision that would be allowed from another state than the believed one is undeclared. */
+/** The details of a refusal. A decision that another state than the believed one allows is undeclared. */
 export function refusalOf(machine: Machine, id: string, decision: Decision, readings = decision.readings) {
   const { from, on } = decision
   const refusal = decision.allowed ? 'undeclared' : decision.refusal
@@ -158,15 +158,15 @@ export function refusalOf(machine: Machine, id: string, decision: Decision, read
 }
 
 /**
- * Why a state refuses a trigger, for people: what the state is, what the declaration says of the move, and which guards
- * did not hold.
+ * The reason why a state refuses a trigger, for people: the meaning of the state, the declaration of the move, and the
+ * guards that did not hold.
  */
 function whyRefused(machine: Machine, from: string, on: string, readings: readonly Reading[] = []): string {
   const failed = readings.flatMap(({ holds, because }) => (holds ? [] : [because]))
   return [machine.states[from]?.meaning, forbiddenBecause(machine, from, on), ...failed].filter(Boolean).join(' ')
 }
 
-/** One recorded move of one subject, with what its guards found. */
+/** One recorded move of one subject, with the readings of its guards. */
 export interface Move {
   readonly from: string
   readonly to: string
@@ -196,8 +196,8 @@ export function audit(machine: Machine, moves: readonly Move[]): readonly string
 }
 
 /**
- * What is wrong with the readings of a move: a guard of its edge was not read, or did not hold. Of several edges between
- * the same states on the same trigger, one has to fit.
+ * The problem of a move's readings: a guard of its edge was not read, or did not hold. Of several edges between the
+ * same states on the same trigger, one has to fit.
  */
 export function guardProblem(machine: Machine, { from, to, trigger, guards = [] }: Move): string | undefined {
   const edges = machine.transitions.filter((t) => t.from === from && t.on === trigger && t.to === to)

@@ -10,7 +10,7 @@ import { taskMachine } from './task.ts'
 import { toolMachine } from './tool.ts'
 import { turnMachine } from './turn.ts'
 
-/** Every machine there is, outermost first. The console, the docs, the CLI and the conformance tests walk this list. */
+/** Every machine, outermost first. The console, the docs, the CLI and the conformance tests walk this list. */
 export const machines = [
   sessionMachine,
   runMachine,

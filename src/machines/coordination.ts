@@ -10,7 +10,7 @@ import {
 
 type TapeReading = Readonly<Record<'guard_name' | 'reason', string> & { passed: boolean }>
 
-/** The facts of every guard of a plan: what the tape says of the move. */
+/** The facts of every guard of a plan: the readings of the move on the tape. */
 export function coordinationFacts(guards: readonly TapeReading[]) {
   const found = guards.map((one) => [one.guard_name, { holds: one.passed, because: asReason(one.reason) }] as const)
   return { readings: new Map<string, Finding>(found) as ReadonlyMap<string, Finding> }

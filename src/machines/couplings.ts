@@ -2,7 +2,7 @@ import { defineCouplings } from '../kernel/coupling.ts'
 import type { TriggerOf } from '../kernel/machine.ts'
 import type { machines } from './all.ts'
 
-/** How goals and their tasks move, together with the agents and runs that do the work. No process holds a goal: each one that looks at it decides by its record. */
+/** The moves of goals, tasks, and their agents and runs. No process holds a goal: each decides by its record. */
 // biome-ignore format: tables are audited by eye, so their columns line up
 export const goalFrames = {
   session_readied:      { by: 'command', moves: ['session.agent_ready'], meaning: 'A session begins to work without a message.' },
@@ -77,7 +77,7 @@ export type MoveName = Named<(typeof machines)[number]>
 
 const ends = ['canceled', 'failed_in_tools', 'unrecoverable_in_tools', 'agent_crashed_in_tools', 'agent_spent'] as const
 
-/** How the machines move together. What is not here is not appended. */
+/** All couplings of the machines. An append with other rows is refused. */
 export const couplings = defineCouplings<MoveName>()({
   // biome-ignore format: tables are audited by eye, so their columns line up
   frames: {

@@ -89,7 +89,7 @@ export type GoalState = StateOf<typeof goalMachine>
 /** A trigger of a goal. */
 type GoalTrigger = TriggerOf<typeof goalMachine>
 
-/** Every reason for which a goal is stopped, with the trigger that stops it. `plan.stopped` records the name as its cause. */
+/** Every cause that stops a goal, with its trigger. `plan.stopped` records the name as its cause. */
 // biome-ignore format: tables are audited by eye, so their columns line up
 export const goalStops = {
   budget:            { on: 'budget_exhausted', meaning: 'Tokens, tool calls, cost or time are used up.' },

@@ -8,7 +8,7 @@ import type { ConsequenceLabel, ConsequenceView } from '../wire/dialogue.ts'
 import { elapsed } from './durations.ts'
 import { isShown } from './visible.ts'
 
-/** What a status says about the world. An unknown outcome is a `waiting` with its own label. */
+/** The consequence label of each status. An unknown outcome is a `waiting` with its own label. */
 // biome-ignore format: tables are audited by eye, so their columns line up
 export const consequenceLabels: { readonly [S in ContractStatus]: ConsequenceLabel } = {
   pending:   'NOT_STARTED',
@@ -20,22 +20,22 @@ export const consequenceLabels: { readonly [S in ContractStatus]: ConsequenceLab
   cancelled: 'CANCELLED',
 }
 
-/** The action took place. If it is irreversible, too, it left something behind. */
+/** The action took place. If it is irreversible, too, it left a lasting effect. */
 export function hasHappened(status: ContractStatus): boolean {
   return consequenceLabels[status] === 'SUCCESS'
 }
 
-/** What the declaration says about a status. */
+/** The flags of a status in the declaration. */
 export function statusFlags(status: ContractStatus) {
   const { terminal, stable, resumable }: State = contractMachine.states[status]
   const is_terminal = terminal === true
   return { is_terminal, is_stable: is_terminal || stable === true, is_resumable: resumable === true }
 }
 
-/** The runes of one contract, oldest first. They are drafts: a writer can include what it is about to append. */
+/** The runes of one contract, oldest first. They are drafts: a writer can include those that it will append. */
 export type ContractHistory = readonly [Draft<'contract.opened'>, ...Draft<'contract.moved' | 'interaction.opened'>[]]
 
-/** Why a move was made, the same in every view of moves. */
+/** The cause of a move, the same in every view of moves. */
 export function causeOf({ payload }: Draft<'contract.moved'>) {
   const { reason: waiting_reason = null, error_kind = null, interaction_id = null } = payload
   return { waiting_reason, error_kind, interaction_id }
@@ -92,7 +92,7 @@ export function snapshot(history: ContractHistory, now: number): ExecutionSnapsh
   }
 }
 
-/** The only view that reasoning gets. */
+/** The only view of a contract that a model gets. */
 export function consequenceView(history: ContractHistory): ConsequenceView {
   const [opened] = history
   const { payload } = opened
@@ -144,7 +144,7 @@ interface EndedContract
   readonly is_secret: boolean
 }
 
-/** What is remembered of an ended contract. INV-MEMORY-PRIVACY: undefined for a contract with a secret rune. */
+/** The memory of an ended contract. INV-MEMORY-PRIVACY: undefined for a contract with a secret rune. */
 export function executionFact(ended: EndedContract): Payload<'memory.committed'> | undefined {
   const { result = null, error_message, decided_by, is_secret, ...contract } = ended
   if (is_secret) return undefined
@@ -205,7 +205,7 @@ export function renderConsequence(view: ConsequenceView): string {
   return outcome === '' ? head : `${head}: ${outcome}`
 }
 
-/** A person or a deadline decides only what waited. */
+/** A person or a deadline decides only a contract that waited. */
 function decision(view: ConsequenceView): string {
   if (view.was_suspended) return howDecided(view) || ' (suspended)'
   return view.decided_by === 'policy' ? howDecided(view) : ''
@@ -213,7 +213,7 @@ function decision(view: ConsequenceView): string {
 
 type Decided = Pick<ConsequenceView, 'consequence_label' | 'action_type' | 'decided_by'>
 
-/** How it was decided. Silence is never reported as consent: only an answer of a person confirms. */
+/** The way it was decided. Silence is never reported as consent: only an answer of a person confirms. */
 export function howDecided({ consequence_label, action_type, decided_by }: Decided): string {
   if (!answered.includes(consequence_label)) return ''
   if (decided_by === 'human') return ' (human-confirmed)'
@@ -227,13 +227,13 @@ function outcomeOf({ consequence_label, result, error_message }: ConsequenceView
   return consequence_label === 'UNKNOWN' ? 'it is unknown whether it happened; do not repeat it' : ''
 }
 
-/** Which facts are asked for. */
+/** The requested facts. */
 export interface MemoryQuery {
   /** Only what this agent remembers. */
   readonly agentId?: string | undefined
 }
 
-/** The fact that a rune commits to memory; undefined if it is none, or none that is asked for. */
+/** The fact that a rune commits to memory; undefined if there is none, or none that is asked for. */
 export function memoryFact(rune: Rune, wanted?: string): MemoryFact | undefined {
   if (rune.kind !== 'memory.committed') return undefined
   const { event_id, at, session_id, run_id = null, agent_id = null } = rune
@@ -241,14 +241,14 @@ export function memoryFact(rune: Rune, wanted?: string): MemoryFact | undefined 
   return { event_id, at, session_id, run_id, agent_id, ...rune.payload }
 }
 
-/** What agents remember of their actions, oldest first. Facts that no reader may see are left out. */
+/** The memories of agents, oldest first. Facts that no reader may see are left out. */
 export function memoryFacts(runes: readonly Rune[], { agentId }: MemoryQuery = {}): readonly MemoryFact[] {
   return runes.filter((rune) => isShown(rune)).flatMap((rune) => memoryFact(rune, agentId) ?? [])
 }
 
 const summaryLength = 200
 
-/** A value as text: a string as it is, anything else as canonical JSON, so that it is the same before and after it was recorded. */
+/** A value as text, the same before and after recording: a string as it is, any other as canonical JSON. */
 export function asText(value: Json): string {
   return typeof value === 'string' ? value : canonicalJson(value)
 }

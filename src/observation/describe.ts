@@ -6,7 +6,7 @@ import { span } from './durations.ts'
 
 type Sentences = { readonly [K in Kind]?: (rune: Rune<K>) => string | undefined }
 
-/** A story leaves out kinds without a sentence; the runes that come with the moves of plans and goals tell theirs. */
+/** A summary leaves out kinds without a sentence; runes that come with moves of plans and goals have their own. */
 const sentences: Sentences = {
   'session.created': () => 'The session begins.',
   'session.paused': ({ payload }) => `The session is paused${because(payload.reason)}.`,
@@ -70,7 +70,7 @@ export function describeRune(rune: Rune): string | undefined {
 /** The question that `describeGuards` answers. */
 export const whyAllowed = 'why was this allowed?'
 
-/** What each guard of a recorded move found, one sentence per guard; nothing for a move without guards. Not escaped. */
+/** One sentence per guard of a recorded move; nothing for a move without guards. Not escaped. */
 export function describeGuards({ guards = [] }: Pick<RecordedMove, 'guards'>): readonly string[] {
   return guards.map(({ guard, holds, because }) => `${guard} ${holds ? 'holds' : 'does not hold'}: ${because}`)
 }
@@ -86,7 +86,7 @@ function runMoved({ to, trigger, payload }: Rune<'run.moved'>): string | undefin
   return undefined
 }
 
-/** A question that got its defaults was not answered by a person, and must not look so. */
+/** Defaults are not an answer of a person, and must not look like one. */
 function automatic({ payload }: Rune<'memory.committed'>): string | undefined {
   const { action_type, action_summary, decided_by, result_summary } = payload
   if (action_type !== 'ecs_request' || (decided_by !== 'policy' && decided_by !== 'timer')) return undefined

@@ -20,9 +20,9 @@ interface OpenCall {
   readonly tool: Draft<'tool.call'> | null
   contract: [Draft<'contract.opened'>, ...Draft<'contract.moved'>[]] | null
   result: Draft<'tool.result'> | null
-  /** Why it was refused. */
+  /** The reason of the refusal. */
   reason: string | null
-  /** Where its message stands. */
+  /** The position of its message. */
   position: number | null
 }
 
@@ -138,7 +138,7 @@ function refusal({ tool, result, reason }: OpenCall): ConsequenceView {
   }
 }
 
-/** What the model called to hand a step to a person. */
+/** The call of the model that hands a step to a person. */
 function askedFor({ payload }: Draft<'contract.opened'>): Omit<ModelCall, 'call_id'> {
   const { name, arguments: args } = payload.action_detail
   return { name: typeof name === 'string' ? name : payload.action_summary, arguments: args ?? {} }

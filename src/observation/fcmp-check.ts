@@ -5,7 +5,7 @@ import { changes, type FcmpEvent, readFcmpEvent } from '../wire/fcmp.ts'
 
 type Change = FcmpEvent<'conversation.state.changed'>
 
-/** What the caller knows about the run. */
+/** The facts that the caller has about the run. */
 export interface Expected {
   /** The run that every event must belong to. Default: the run of the first event. */
   readonly runId?: string
@@ -15,13 +15,13 @@ export interface Expected {
 
 const statuses: ReadonlySet<RunStatus> = new Set(stateNames(runMachine))
 
-/** After so many problems the rest of the stream is not looked at. */
+/** After so many problems the rest of the stream is not checked. */
 const most = 100
 
 /**
  * Checks the stream of a run from its first event on: a list of parsed events. Takes any value, never throws, and
- * returns what is wrong in order, each with a JSON pointer; nothing if the stream is whole and legal. Only a caller
- * that knows the `status` of the run can find that the last events are missing.
+ * returns the problems in order, each with a JSON pointer; none if the stream is whole and legal. Only a caller that
+ * knows the `status` of the run can find that the last events are missing.
  */
 export function checkFcmp(events: unknown, expected: Expected = {}): readonly Problem[] {
   const known = readExpected(expected)
@@ -47,7 +47,7 @@ export function checkFcmp(events: unknown, expected: Expected = {}): readonly Pr
   return end === undefined ? problems : [...problems, { pointer: '', problem: end }]
 }
 
-/** Both arguments may be any value: a proxy or a getter may throw at whatever is asked of it. */
+/** Both arguments may be any value: a proxy or a getter may throw on any access. */
 function readExpected(given: unknown): Expected | { readonly problem: string } {
   try {
     const { runId, status } = given as { readonly runId?: unknown; readonly status?: unknown }
@@ -83,10 +83,10 @@ function readAt(events: readonly unknown[], i: number): ReturnType<typeof readFc
 
 const unreadable = (problem: string) => ({ problems: [{ pointer: '', problem }] })
 
-/** Where in the event, and what is wrong there. */
+/** The place in the event, and its problem. */
 type Found = readonly [where: string, problem: string]
 
-/** Walks a stream. An event that could not be read (undefined) leaves the state unknown until the next one says it. */
+/** Walks a stream. After an event that could not be read (undefined) the state is unknown until the next one has it. */
 function createWalk(of: string | undefined) {
   const open = new Set<string>()
   const closed = new Set<string>()
@@ -97,7 +97,7 @@ function createWalk(of: string | undefined) {
   let time = ''
   let at: RunStatus | undefined = runMachine.initial
   let attempt: number | undefined = 0
-  /** It waits for something that is not public. */
+  /** The run waits for a question that is not public. */
   let waitsForHidden = false
   /** A question was closed in a way that only the end of the run explains. */
   let mustEnd = false

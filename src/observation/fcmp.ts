@@ -33,9 +33,8 @@ export function fcmpStream(runes: Iterable<Rune>, run_id: string): readonly Fcmp
 
 /**
  * The stream of one run, rune by rune from the first on. The stream opens a question when the run begins to wait for
- * it, or at once if a tool asks it in the middle of its work. It closes every question that it opened: with the rune
- * that ends the question, or at the latest when the run ends. Of a run that is not public it has the moves, without
- * content.
+ * it, or at once if a tool at work asks it. It closes every question that it opened: with the rune that ends the
+ * question, or at the latest when the run ends. Of a run that is not public it has the moves, without content.
  */
 export function createFcmp(run_id: string) {
   /** Contracts whose call is under way. */
@@ -70,7 +69,7 @@ export function createFcmp(run_id: string) {
     return event(rune, 'user.input.required', { kind, prompt, interaction_id })
   }
 
-  /** A question ends. One that the stream did not open is not closed in it either. */
+  /** A question ends. If the stream did not open it, the stream does not close it. */
   function close<T extends Closing>(rune: Rune, type: T, how: () => Omit<FcmpData<T>, 'interaction_id'>) {
     const { interaction_id = '' } = rune
     open.delete(interaction_id)
@@ -106,7 +105,7 @@ export function createFcmp(run_id: string) {
     ]
   }
 
-  /** What the run waits for. If nothing of it is public, the client still learns that it waits. */
+  /** The questions of a waiting run. If none is public, the client still learns that the run waits. */
   function questions(rune: Rune<'run.moved'>): readonly FcmpEvent[] {
     const named = (rune.payload.interaction_ids ?? []).filter((id) => open.has(id))
     const asked = (named.length > 0 ? named : [...open.keys()]).flatMap((interaction_id) => {

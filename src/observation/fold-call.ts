@@ -36,7 +36,7 @@ function foldRuneOfCall(state: SessionState, rune: Rune) {
       call.reason = rune.to === 'waiting' ? (rune.payload.reason ?? null) : null
       call.decided_by = rune.payload.decided_by ?? call.decided_by
       if (rune.to === 'running') call.started_at = rune.at
-      // It was settled after its turn was over, so nothing waits for it.
+      // It was settled after its turn was over, so no run waits for it.
       if (!state.turns.has(call.turn_id) && isTerminal(contractMachine, call.contract)) forgetCall(state, call)
       return
     }
@@ -95,7 +95,7 @@ function contractOpened(state: SessionState, rune: Rune<'contract.opened'>) {
   if (known === undefined) state.calls.set(call_id, call)
 }
 
-/** A call of which nothing is known but its ids and when it was made. */
+/** A call with only its ids and its time. */
 export function blankCall(
   rune: Concerns & Pick<Rune, 'at'>,
   call_id: string,

@@ -69,7 +69,7 @@ function foldTaskRune(task: TaskView, rune: Rune) {
   }
 }
 
-/** Tasks are few and looked up where something happens to one of them. */
+/** Tasks are few and looked up only when one of them changes. */
 export function taskOf(goal: GoalView, task_id: string): TaskView | undefined {
   return goal.tasks.findLast(({ planned }) => planned.task_id === task_id)
 }

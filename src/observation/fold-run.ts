@@ -38,7 +38,7 @@ export function foldRun(state: SessionState, rune: Rune) {
     case 'turn.interrupted':
       return ended(state, rune, run)
     case 'turn.error':
-      // A worker that was lost says nothing about the agent and its model.
+      // A lost worker is no sign of a problem of the agent or its model.
       if (rune.actor !== 'recovery') {
         state.turn_errors_in_a_row += 1
         if (run !== undefined) run.tries += 1
@@ -100,12 +100,12 @@ function moved(state: SessionState, run: RunView, { at, to, trigger, payload, ac
   if (payload.budget_spent !== undefined) run.budget_spent = payload.budget_spent
   // Only the message of the last move counts.
   run.message = payload.message ?? null
-  // A holder that lets go in good order puts nothing at risk; only a lost one counts.
+  // A holder that releases its run puts nothing at risk; only a lost holder counts.
   if (trigger === 'restart.requeued' && actor === 'recovery' && !onlyWaits(state, run))
     run.requeues_without_progress += 1
 }
 
-/** All it has under way are tasks of other runs, which have a limit of their own and may wait for a person for days. */
+/** All its calls under way are tasks of other runs, which have their own limit and may wait for a person for days. */
 function onlyWaits(state: SessionState, { run_id }: RunView): boolean {
   const underWay = positionOf(state, run_id).pending.filter(({ contract }) => contract === 'running')
   const handedOn = new Set<string | null>()
@@ -172,12 +172,12 @@ function progressed(state: SessionState, run: RunView) {
   state.turn_errors_in_a_row = 0
 }
 
-/** The spending of something that has not begun. */
+/** The usage of a subject that has not begun. */
 export function nothingUsed(): Used {
   return { tokens: 0, tool_calls: 0, wall_time_ms: 0 }
 }
 
-/** Adds what a rune shows to have been spent, also to the parents. Call it before the rune moves its run. */
+/** Adds the usage in a rune, also to the parents. Call it before the rune moves its run. */
 export function foldSpending(state: SessionState, rune: Rune) {
   const run = rune.run_id === undefined ? undefined : state.runs.get(rune.run_id)
   if (run !== undefined && !isTerminal(runMachine, run.status)) spendTime(state, rune, run)
@@ -196,7 +196,7 @@ export function foldSpending(state: SessionState, rune: Rune) {
   }
 }
 
-/** Each run has a clock, which its sub-agents drive too. It stands still while the run waits or has no process. */
+/** Each run has a clock, which its sub-agents drive too. It stops while the run waits or has no process. */
 function spendTime(state: SessionState, rune: Rune, run: RunView) {
   const is_worked_on = run.status === 'running' && rune.actor !== 'recovery'
   for (let at: RunView | undefined = run; at !== undefined; at = parentRun(state, at)) {
@@ -222,7 +222,7 @@ function spend(state: SessionState, rune: Rune, run: RunView | undefined, amount
   for (let at = run; at !== undefined; at = parentRun(state, at)) add(at.used)
 }
 
-/** The run that handed its task to this one. */
+/** The run that delegated its task to this one. */
 export function parentRun(state: SessionState, { parent_call_id }: RunView): RunView | undefined {
   return parent_call_id === null ? undefined : state.runs.get(state.calls.get(parent_call_id)?.run_id ?? '')
 }

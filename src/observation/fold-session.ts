@@ -83,7 +83,7 @@ export function foldSession(state: SessionState, rune: Rune): void {
   else if (agent.dialogue.messages.length > 0) agent.dialogue = newDialogue()
 }
 
-/** How many facts an agent keeps at hand. Older ones stay in the log. */
+/** The number of facts that an agent keeps. Older ones stay in the log. */
 const keptFacts = 20
 
 function remember(state: SessionState, rune: Rune<'memory.committed'>) {

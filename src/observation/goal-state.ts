@@ -16,7 +16,7 @@ export type AllowedTool = { readonly name: string; readonly args_schema?: Readon
 /** A task as its plan has it. It does not change; a retry is another task, linked to this one. */
 export type PlannedTask = {
   readonly task_id: string
-  /** The step of the plan that it carries out. A retry has the key of what it retries. */
+  /** The step of the plan that it executes. A retry has the key of the task that it retries. */
   readonly key: string
   /** Work is a run of an agent; a review is a question to a person. */
   readonly kind: 'work' | 'review'
@@ -26,9 +26,9 @@ export type PlannedTask = {
   /** The agent that does it, by its name in the configuration. Null: a person. */
   readonly owner: string | null
   readonly depends_on: readonly string[]
-  /** Those of `depends_on` that the plan names as its dependencies. The others only come before it. */
+  /** The `depends_on` that the plan names as its dependencies. The others only come before it. */
   readonly needs: readonly string[]
-  /** It is done only if this holds: `rule:` and an expression, or words. Null: whenever its turn comes. */
+  /** It is done only if this holds: `rule:` and an expression, or words. Null: without a condition. */
   readonly condition: string | null
   /** It is done only if that task fails, and then replaces it. */
   readonly instead_of: string | null
@@ -51,11 +51,11 @@ export interface TaskView {
   readonly run_ids: string[]
   /** Null: it has none. */
   readonly condition: { interaction_id: string | null; decided: Decided | null } | null
-  /** The question that a review puts. */
+  /** The question of a review. */
   interaction_id: string | null
   reason: string | null
   result: Json
-  /** Where in the log the results of its calls stand. */
+  /** The positions of its calls' results in the log. */
   readonly evidence: number[]
 }
 
@@ -63,11 +63,11 @@ export interface TaskView {
 export type Finding = Omit<Reported, 'task' | 'suggested_fix'> & { readonly suggested_fix?: string }
 type Reported = CritiqueReport['findings'][number]
 
-/** A draft that was judged, and what became of it. */
+/** A judged draft, and its verdict. */
 type DraftView = {
   readonly plan_id: string
   readonly outcome: 'judged' | 'failed'
-  /** Why the draft failed, for the planner of the next one. */
+  /** The reason why the draft failed, for the planner of the next one. */
   readonly failure: Json
   /** How many critiques were recorded before it. */
   readonly after_critiques: number
@@ -78,14 +78,14 @@ export interface GoalView {
   readonly goal_id: string
   readonly goal_description: string
   readonly config: Readonly<Record<string, Json>>
-  /** The goal's own agent, the parent of all that work for it. Their spending counts as its own. */
+  /** The goal's own agent, the parent of all that work for it. Their usage counts as its own. */
   readonly agent_id: string
   readonly received_at: number
   state: GoalState
   readonly drafts: DraftView[]
-  /** A plan that someone gave and that was not judged yet. */
+  /** A given plan that was not judged yet. */
   given: Json
-  /** Why the last plan was rejected or has to be made again, until the next draft is judged. */
+  /** The reason why the last plan was rejected or must be made again, until the next draft is judged. */
   revise: string | null
   /** The plan in force, or the one that waits for approval. */
   plan: { readonly plan_id: string; readonly tasks: readonly PlannedTask[]; interaction_id: string | null } | null
@@ -93,9 +93,9 @@ export interface GoalView {
   /** How many tasks the last review added. */
   added: number
   readonly critiques: { readonly plan_id: string; readonly findings: readonly Finding[] }[]
-  /** What the goal itself waits for, not one of its tasks. */
+  /** The wait of the goal itself, not of one of its tasks. */
   reason: string | null
-  /** Why it was stopped, as `goalStops` names it. Null while it is not, and where the record does not say. */
+  /** The cause of its stop, as `goalStops` names it. Null while it is not stopped, and where the record has none. */
   cause: GoalStop | null
   /** When it entered its state. */
   since: number

@@ -25,7 +25,7 @@ import {
 import { foldDialogue, newDialogue } from './dialogue.ts'
 import type { CallView, SessionState } from './session-state.ts'
 
-/** What a run in this status means for its graph. */
+/** The graph status of a run in each status. */
 // biome-ignore format: tables are audited by eye, so their columns line up
 const statuses: { readonly [S in RunStatus]: GraphStatus } = {
   running:      'processing',
@@ -39,7 +39,7 @@ const statuses: { readonly [S in RunStatus]: GraphStatus } = {
 const isPending = (status: ContractStatus) => !statusFlags(status).is_stable
 const isExpected = (status: ContractStatus) => statusFlags(status).is_resumable
 
-/** Where one run stands in its graph. */
+/** The position of one run in its graph. */
 interface GraphPosition {
   readonly status: GraphStatus
   /** Calls whose contract is recorded or under way. */
@@ -48,7 +48,7 @@ interface GraphPosition {
   readonly expected_waiting: readonly CallView[]
 }
 
-/** The position of one run in a folded session. Recovery and resume go by it; `graphState` derives the same from the runes. */
+/** The position of one run in a folded session, for recovery and resume. `graphState` derives it from the runes. */
 export function positionOf({ calls, runs }: Pick<SessionState, 'calls' | 'runs'>, run_id: string): GraphPosition {
   const own = [...calls.values()].filter((call) => call.run_id === run_id && call.contract !== null)
   const statusOf = ({ contract }: CallView) => contract ?? contractMachine.initial
@@ -59,9 +59,9 @@ export function positionOf({ calls, runs }: Pick<SessionState, 'calls' | 'runs'>
   }
 }
 
-/** Which part of a session, and when. */
+/** The part of a session, and the time. */
 export interface GraphOf {
-  /** Only what belongs to this agent; without it all contracts, and the dialogue of the root agent. */
+  /** Only this agent; without it all contracts, and the dialogue of the root agent. */
   readonly agentId?: string | undefined
   /** After this event; without it, after the last one. */
   readonly atEventId?: number | undefined
@@ -76,7 +76,7 @@ export function graphState(runes: Iterable<Rune>, of: GraphOf = {}): GraphState 
   return growing.state()
 }
 
-/** The same, bit by bit, for a session that is too long to go through at once: first its runes, then its contracts. */
+/** The same in parts, for a session that is too long to read at once: first its runes, then its contracts. */
 export function createGraph(agent_id?: string) {
   const histories: GrowingHistories = new Map()
   const dialogue = newDialogue()
@@ -122,7 +122,7 @@ export function createGraph(agent_id?: string) {
   }
 }
 
-/** Work under way outranks waiting, and waiting outranks how the last run ended. */
+/** Work under way outranks waiting, and waiting outranks the end of the last run. */
 function statusOf(open: readonly RunStatus[], ended: RunStatus | undefined): GraphStatus {
   const now = open.map((status) => statuses[status])
   if (now.includes('processing')) return 'processing'
@@ -139,7 +139,7 @@ export function executionTimeline(session_id: string, runes: Iterable<Draft>, no
   return growing.timeline()
 }
 
-/** The same, bit by bit, for a session that is too long to go through at once: first its contracts, then its runes. */
+/** The same in parts, for a session that is too long to read at once: first its contracts, then its runes. */
 export function createTimeline(session_id: string, now: number) {
   const contracts: ExecutionSnapshot[] = []
   const transitions: TransitionRecord[] = []

@@ -13,7 +13,7 @@ type Any = (typeof machines)[number]
 /** The machine of a name. */
 export type Named<N extends Any['name']> = Extract<Any, { readonly name: N }>
 
-/** What the record says when a move is decided. */
+/** The record when a move is decided. */
 export interface Situation {
   readonly state: SessionState
   readonly stateOf: (subject_id: string) => string | undefined
@@ -30,7 +30,7 @@ const goalOf = ({ state, about }: Situation) => state.goals.get(about.goal_id ??
 const taskIn = (now: Situation) => goalOf(now)?.tasks.findLast(({ planned }) => planned.task_id === now.id)
 const tape = ({ payload }: Situation) => coordinationFacts((payload as Payload<'coordination.moved'>).guards)
 
-/** How many tasks a review adds. In its append this is a rune of the batch, and afterwards the folded goal has it. */
+/** The number of tasks that a review adds. In its append this is a rune of the batch; later the folded goal has it. */
 function tasksAdded(now: Situation): number {
   const added = now.runes.findLast(({ kind, goal_id }) => kind === 'plan.updated' && goal_id === now.about.goal_id)
   const { task_ids } = Object(Object(added?.payload).changes) as { readonly task_ids?: readonly string[] }
@@ -41,7 +41,7 @@ function callsOf({ state, id }: Situation) {
   return (state.turns.get(id)?.call_ids ?? []).flatMap((call_id) => state.calls.get(call_id) ?? [])
 }
 
-/** The facts that the record has, by machine and trigger. Callers give the others, which lie outside it. */
+/** The facts of the record, by machine and trigger. Callers give the others, which are outside it. */
 const derived = {
   turn: {
     start_turn: (now: Situation) => ({
@@ -95,7 +95,7 @@ const derived = {
     critique_found_issues: (now: Situation) => ({ retries: tasksAdded(now) }),
   },
   task: {
-    // What a task waits for follows from the schedule of its goal, which the record does not have.
+    // The wait of a task follows from the schedule of its goal, which the record does not have.
     assign: (now: Situation) => {
       const { decided } = taskIn(now)?.condition ?? {}
       const condition = decided === undefined ? 'none' : decided?.holds == null ? 'undecided' : 'fails'

@@ -28,7 +28,7 @@ export function obstacleInSession(state: SessionState): Obstacle | null {
   return obstacle.needs_person ? obstacle : null
 }
 
-/** What a session in this state keeps from beginning. */
+/** The work that a session in this state prevents from beginning. */
 export function bySession(
   { session_id, suspension }: Pick<SessionState, 'session_id' | 'suspension'>,
   state: string,

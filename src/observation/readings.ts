@@ -6,13 +6,13 @@ import { foldSession, newSessionState } from './fold-session.ts'
 import { recordedFacts, type Situation } from './guard-facts.ts'
 import { checkSequence } from './sequence.ts'
 
-/** Header fields that name what a rune is about. `agent_id` is left out: one agent may take part in everything. */
+/** Header fields with the ids of a rune's subjects. `agent_id` is left out: one agent may take part in everything. */
 const subjectNames = ['subject_id', ...concernNames.filter((name) => name !== 'agent_id')] as const
 
 /**
- * Checks that the moves of a session follow on each other, reads their guards again, each over the record before its
- * move, and says what differs. It takes the records in order. A guard that reads a fact outside the record, such as the
- * config of a process, is left out.
+ * Checks that the moves of a session follow on each other. Reads their guards again, each over the record before its
+ * move, and reports differences. It takes the records in order. A guard that reads a fact outside the record, such as
+ * the config of a process, is left out.
  */
 export function readGuardsAgain(session_id: string): (record: StoredRecord) => string | undefined {
   const state = newSessionState(session_id)
@@ -26,7 +26,7 @@ export function readGuardsAgain(session_id: string): (record: StoredRecord) => s
     if (guards.length === 0 || declared === undefined) return undefined
     const now = { state, runes: [], about: rune, payload: rune.payload, at: rune.at }
     const before = (id: string) => state.subjects.get(id)?.state
-    // A rune carries other subjects along once its own subject is where it goes.
+    // A rune carries other subjects once its own subject is in its new state.
     const after = (id: string) => (id === subject_id ? restingState(declared, to) : before(id))
     const found = new Map([
       ...readAgain(declared, trigger ?? '', { ...now, id: subject_id, stateOf: before }),
@@ -56,7 +56,7 @@ export function readGuardsAgain(session_id: string): (record: StoredRecord) => s
   }
 }
 
-/** What the guards of a trigger find, where the facts of the record are all that they read. */
+/** The findings of a trigger's guards, if they read only facts of the record. */
 function readAgain(machine: Machine, on: string, now: Situation): [string, Finding][] {
   const view = viewOf(recordedFacts(machine.name, on, now))
   const guards = machine.transitions.flatMap((edge) => (edge.on === on ? (edge.when ?? []) : []))

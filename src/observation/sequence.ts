@@ -5,31 +5,31 @@ import { couplings } from '../machines/couplings.ts'
 import { type Carrier, type RecordedMove, threadOf } from '../runes/rune.ts'
 import { movesOf } from './subject-moves.ts'
 
-/** What the check reads of a rune: its header. An erased payload makes no difference. */
+/** The part of a rune that the check reads: its header. An erased payload makes no difference. */
 export type Recorded = Carrier & Partial<RecordedMove>
 
-/** After these, nothing that the model called is under way. */
+/** After these, no call of the model is under way. */
 const roundEnds = new Set(['turn.tools_finished', 'turn.completed', 'turn.interrupted', 'turn.error'])
 
-/** How a question has to end in the append of these moves of its run. */
+/** The required end of a question in the append of these moves of its run. */
 const needed: Readonly<Record<string, string>> = {
   'interaction.reply.accepted': 'answered',
   'interaction.auto_decide.timeout': 'expired',
 }
 
 /**
- * Checks what no rune of a session shows alone: its moves follow on each other, form whole rows of the couplings, and
- * keep the invariants of specification 002. Takes runes that are legal each by itself, in order, and says what
- * contradicts those before.
+ * Checks the rules that no rune of a session shows alone: its moves follow on each other, form whole rows of the
+ * couplings, and keep the invariants of specification 002. Takes runes that are legal each by itself, in order, and
+ * reports each contradiction to those before.
  */
 export function checkSequence(): (rune: Recorded) => string | undefined {
   const states = new Map<string, string>()
   const isInRow = followRows(couplings)
-  /** Of each turn, the calls that owe their result, and the contracts that are under way. */
+  /** For each turn, the calls that owe their result, and the contracts that are under way. */
   const owing = new Map<string, Set<string>>()
   /** The runs and agents that are not over. */
   const alive = new Set<string>()
-  /** How a question of a run ended since the run last moved. */
+  /** The end of a run's question since the run last moved. */
   const ended = new Map<string, string>()
 
   function moveProblem(rune: Recorded): string | undefined {

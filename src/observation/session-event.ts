@@ -5,10 +5,10 @@ import { actorCategory, type Draft, type Rune } from '../runes/rune.ts'
 import type { ExecutionStateEvent, SessionEvent, SessionPayload } from '../wire/session-event.ts'
 import { causeOf, hasHappened, statusFlags } from './contract.ts'
 
-/** The machines whose moves change what a client shows as the state of things. */
+/** The machines whose moves change the state that a client shows. */
 const followed: ReadonlySet<string | undefined> = new Set(['session', 'run', 'interaction', 'coordination', 'goal'])
 
-/** The events that a rune gives rise to, in order. One that is not public gives rise to none. */
+/** The events of a rune, in order. A rune that is not public has none. */
 export function sessionEvents(rune: Rune, opened?: Draft<'contract.opened'>): readonly SessionEvent[] {
   if (rune.visibility !== 'public') return []
   const { turn_id } = rune
@@ -61,7 +61,7 @@ function status(rune: Rune): SessionEvent {
   return { type: 'status', payload: { machine, subject_id, from, status: to, trigger, session_id } }
 }
 
-/** Every run is done once, whatever became of it; one that failed says first why. */
+/** Every run is done once, with any outcome; a failed run first reports its error. */
 function ending({ to, run_id = '', payload }: Rune<'run.moved'>): readonly SessionEvent[] {
   const status = to as RunStatus
   if (!isTerminal(runMachine, status)) return []
@@ -78,7 +78,7 @@ function question({ payload, interaction_id = '', session_id, call_id, execution
   return { type: interaction_kind, title: prompt, ...request, id: interaction_id, ...about }
 }
 
-/** Every flag is taken from where the move leads, so that an event says the same whenever it is made. */
+/** Every flag comes from the target state of the move, so that an event is the same at any time. */
 export function executionStateEvent(
   opened: Draft<'contract.opened'>,
   move: Draft<'contract.moved'>,

@@ -5,13 +5,13 @@ import type { Message } from '../wire/dialogue.ts'
 import { newSessionState } from './fold-session.ts'
 import type { RunView, SessionState } from './session-state.ts'
 
-/** Goes up when the fold or its shape changes: a fold cache of another version is not read. */
+/** Raise it when the fold or its shape changes: a fold cache of another version is not read. */
 const foldVersion = 14
 
-/** How many messages of a dialogue, or runs, form one part. A part that is complete is never written again. */
+/** The number of messages of a dialogue, or of runs, in one part. A complete part is never written again. */
 const partSize = 500
 
-/** A folded session as texts. Older messages and ended runs have their own parts, so a save costs only what is new. */
+/** A folded session as texts. Older messages and ended runs have their own parts, so a save costs only the new ones. */
 export function toParts(state: SessionState, written: ReadonlySet<string>, hash: string): Map<string, string> {
   const parts = new Map<string, string>()
   const agents = [...state.agents.values()].map((agent) => {

@@ -29,7 +29,7 @@ export interface SessionState {
   readonly turns: Map<string, TurnView>
   readonly calls: Map<string, CallView>
   readonly interactions: Map<string, InteractionView>
-  /** Irreversible actions that a person wants done once more: the key that is taken, and the one to use instead. */
+  /** Irreversible actions that a person wants to repeat: the key that is taken, and the one to use instead. */
   readonly repeats: Map<string, string>
   readonly goals: Map<string, GoalView>
   config: Readonly<Record<string, Json>>
@@ -40,12 +40,12 @@ export interface SessionState {
   used: Used
 }
 
-/** What was spent, in the units of a budget. Time counts while a worker holds a run, not while it waits for a person. */
+/** The usage, in the units of a budget. Time counts while a worker holds a run, not while it waits for a person. */
 export interface Used {
   tokens: number
   tool_calls: number
   wall_time_ms: number
-  /** Absent until something was spent that has a price. */
+  /** Absent until a priced usage is recorded. */
   cost_usd?: number
 }
 
@@ -55,14 +55,14 @@ export interface AgentView {
   readonly agent: string
   readonly role: string
   readonly parent_id: string | null
-  /** The call by which another agent delegated its one task to it; the agent is terminated when the task is over. */
+  /** The call by which another agent delegated its one task to it; the agent ends with the task. */
   parent_call_id: string | null
   readonly budget: Budget | null
   readonly used: Used
   turn_id: string | null
   /** Empty once the agent is over: no model sees it again. */
   dialogue: Dialogue
-  /** The newest facts about what was done to the world, oldest first. */
+  /** The newest memories of actions, oldest first. */
   readonly facts: string[]
 }
 
@@ -73,16 +73,16 @@ export interface RunView {
   readonly agent: string
   readonly input: Json
   readonly mode: 'interactive' | 'auto'
-  /** Waits for a reply however long that takes; otherwise a deadline decides. */
+  /** Waits for a reply without limit; otherwise a deadline decides. */
   readonly strict: boolean
   readonly budget: Budget | null
   readonly used: Used
-  /** Up to when its time is accounted for. */
+  /** The time up to which its usage is counted. */
   clock_at: number
   readonly parent_call_id: string | null
-  /** The run that handed this task on, also when that is over. */
+  /** The run that delegated this task, also when that run is over. */
   readonly parent_run_id: string | null
-  /** All the tools that it may use, where a judged plan binds it; null where none does. */
+  /** All tools that it may use, if a judged plan binds it; otherwise null. */
   readonly allowed_tools: readonly AllowedTool[] | null
   readonly submitted_event_id: number
   /** As it was submitted. All runes of the run have the same visibility. */
@@ -105,10 +105,10 @@ export interface RunView {
   tries: number
   result: Json | null
   error_code: string | null
-  /** The subject whose used-up budget ended it. Null: none did. */
+  /** The owner of the budget that ended it. Null: none did. */
   budget_of: string | null
   budget_spent: BudgetSpent | null
-  /** The message of its last move: why it failed, was canceled or put back. */
+  /** The message of its last move: the reason why it failed, was canceled or requeued. */
   message: string | null
 }
 
@@ -120,7 +120,7 @@ export interface TurnView {
   state: TurnState
   readonly started_at: number
   round: number
-  /** The calls of the round that is being carried out, in the order of the model. */
+  /** The calls of the current round, in the order of the model. */
   call_ids: readonly string[]
 }
 
@@ -144,7 +144,7 @@ export interface CallView {
   tool: ToolState | null
   contract: ContractStatus | null
   reason: WaitingReason | null
-  /** Who decided last how its contract goes on. */
+  /** The last decider of its contract. */
   decided_by: Decider | null
   irreversible: boolean
   /** As the tool was declared when it was called. */
@@ -153,15 +153,15 @@ export interface CallView {
   idempotency_key: string | null
   timeout_ms: number | null
   action_summary: string
-  /** When its effect was last allowed to begin. */
+  /** The last time that its effect was allowed to begin. */
   started_at: number
   opened_at: number
   interaction_id: string | null
-  /** Why its outcome is unknown, oldest first. */
+  /** The evidence of its unknown outcome, oldest first. */
   readonly evidence: Evidence[]
 }
 
-/** What asks a question: a call of a run, a plan, or a task of a goal. */
+/** The origin of a question: a call of a run, a plan, or a task of a goal. */
 type Asker = 'run_id' | 'call_id' | 'coordination_id' | 'goal_id' | 'task_id'
 
 /** A question as folded. */
@@ -173,5 +173,5 @@ export interface InteractionView extends Readonly<Record<Asker, string | null>> 
   answered: Payload<'interaction.answered'> | null
 }
 
-/** The limit of a budget that ended something, in numbers; `needed`: how many calls the next step needs over it. */
+/** The limit of a used-up budget, in numbers; `needed`: how many calls the next step needs over it. */
 export type BudgetSpent = Readonly<NonNullable<Payload<'run.moved'>['budget_spent']>>

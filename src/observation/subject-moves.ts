@@ -11,7 +11,7 @@ export interface SubjectMove {
   readonly from: string | null
   readonly to: string
   readonly trigger: string | null
-  /** What the guards of the move found, where it has some. */
+  /** The readings of the move's guards, if it has any. */
   readonly guards?: readonly Reading[]
   readonly at: number
   readonly event_id: number
@@ -27,7 +27,7 @@ export function* subjectMoves(runes: Iterable<Rune>): Generator<SubjectMove> {
     }
 }
 
-/** The same for one rune. `states` says where the subjects were before it. */
+/** The same for one rune. `states` has the states of the subjects before it. */
 export function movesIn(rune: Rune, states: ReadonlyMap<string, string>): readonly SubjectMove[] {
   const { at, event_id } = rune
   return movesOf(rune, states).map((move) => ({ ...move, at, event_id }))
@@ -35,7 +35,7 @@ export function movesIn(rune: Rune, states: ReadonlyMap<string, string>): readon
 
 type Bare = Omit<SubjectMove, 'at' | 'event_id'>
 
-/** The same from a header, without where it stands. */
+/** The same from a header, without its event. */
 export function movesOf(rune: Carrier & Partial<RecordedMove>, states: ReadonlyMap<string, string>): readonly Bare[] {
   const { machine, subject_id, from = null, to, trigger = null, guards } = rune
   const carried = carriedMoves(rune, (id) => states.get(id)) as readonly Bare[]
@@ -51,15 +51,15 @@ function onward({ machine, subject_id, to: reached }: Bare): readonly Bare[] {
   return edges.map(({ from, to, on: trigger }) => ({ machine, subject_id, from, to, trigger }))
 }
 
-/** Where one subject is. A move that leads back to where it began does not change `since`. */
+/** The state of one subject. A move back to the same state does not change `since`. */
 export interface SubjectAt extends Readonly<Pick<SubjectCard, 'subject_id' | 'state' | 'since' | 'event_id'>> {
   readonly machine: MachineName
 }
 
-/** Outermost first: what stands earlier contains what stands later. Every list of subjects has this order. */
+/** Outermost first: earlier ones contain later ones. Every list of subjects has this order. */
 const depths = ['session', 'goal', 'coordination', 'task', 'agent', 'run', 'turn', 'tool', 'contract', 'interaction']
 
-/** Where a subject is, what may become of it, and what may not and why. */
+/** The state of a subject, its possible moves, and its impossible ones with the reason. */
 export function subjectCard(subject: SubjectAt): SubjectCard {
   const machine = machineNamed(subject.machine)
   const { state } = subject

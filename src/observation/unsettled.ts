@@ -24,7 +24,7 @@ export function unsettledIn({ session_id, calls }: SessionState, run_ids: Readon
   })
 }
 
-/** What a process that is gone left running in a session. */
+/** The work that a dead process left running in a session. */
 export interface Left {
   readonly run_ids: ReadonlySet<string>
   /** Calls whose outcome is unknown. */
@@ -38,7 +38,7 @@ export function abandonedBy({ run_ids, unsettled }: Left, watched?: string): Aba
   return { run_id, unsettled: unsettled.length, says: sayLeft(watched ?? run_id, unsettled.length) }
 }
 
-/** What became of a run whose process is gone, and what to do. */
+/** The fate of a run whose process is gone, and the next step. */
 export function sayLeft(watched: string, unsettled: number): string {
   const unknown = `the outcome of ${unsettled === 1 ? 'a call' : `${unsettled} calls`} is unknown`
   const problem = unsettled === 0 ? 'nothing carries it out' : unknown

@@ -14,7 +14,7 @@ const kept: ReadonlySet<string> = new Set([
   ...['action_type', 'irreversible', 'idempotency_key', 'key_scope', 'timeout_ms', 'tool_name', 'definition_sha256'],
 ])
 
-/** Results and the like have no type of their own: nothing is left of them. */
+/** Results and the like have no type of their own: they are removed completely. */
 const contents: ReadonlySet<string> = new Set(['result', 'output', 'input', 'arguments', 'reply', 'digest'])
 
 type Veiled = Pick<Rune, 'visibility' | 'kind' | 'payload'>

@@ -13,14 +13,14 @@ import { movesIn, type SubjectAt, type SubjectMove } from './subject-moves.ts'
 /** The lines of one session. */
 export type Lines = ReturnType<typeof createLines>
 
-/** What a session with these runes is doing at `now`. */
+/** The line of a session with these runes at `now`. */
 export function sessionLine(runes: readonly Rune[], now: number): string {
   const lines = createLines()
   for (const rune of runes) lines.fold(rune)
   return lines.sessionLine(now)
 }
 
-/** What a session does and waits for, in the words of its declarations. A line costs what is open, not the log. */
+/** The lines of a session, in the words of its declarations. A line costs the open work, not the log. */
 export function createLines() {
   const states = new Map<string, string>()
   const subjects = new Map<string, SubjectAt>()
@@ -105,7 +105,7 @@ export function createLines() {
   }
 
   return {
-    /** Where every subject is, by id, in the order in which they appeared. */
+    /** The state of every subject, by id, in the order in which they appeared. */
     subjects: subjects as ReadonlyMap<string, SubjectAt>,
     fold(rune: Rune) {
       const { run_id, execution_id } = rune
@@ -137,7 +137,7 @@ function toggle(set: Set<string>, id: string, isIn: boolean) {
 
 type At = Pick<SubjectAt, 'machine' | 'subject_id' | 'state' | 'since'>
 
-/** What a session with no open run, or with several, is doing. */
+/** The line of a session with no open run, or with several. */
 function openLine(session: At, open: readonly At[], now: number): string {
   if (open.length === 0) return `${stateLine(session, now)} No run is open.`
   const each = open.map(({ subject_id, state, since }) => `${subject_id} ${state} for ${span(elapsed(since, now))}`)
@@ -149,14 +149,14 @@ function questionLine({ interaction_id, prompt, deadline }: Question, now: numbe
   return `It asks: ${prompt.replaceAll(/\s+/g, ' ')} (${interaction_id}${until})`
 }
 
-/** Why a run that is ready does not begin, if its session is the reason. */
+/** The reason why a queued run does not begin, if its session is the reason. */
 function obstacleLine(state: string): readonly string[] {
   return state === 'active' ? [] : [`The session is ${state}: ${declaredState('session', state)?.meaning ?? ''}`]
 }
 
 type Question = { readonly interaction_id: string; readonly prompt: string; readonly deadline: number | null }
 
-/** What a row of the list of sessions knows of one. */
+/** A row of the list of sessions. */
 interface SessionRow {
   readonly session_id: string
   readonly state: string
@@ -167,7 +167,7 @@ interface SessionRow {
   readonly failure: { readonly code: string; readonly message: string } | null
 }
 
-/** The line of a session from its row alone: the same sentences, without what only the log knows. */
+/** The line of a session from its row alone: the same sentences, without facts that only the log has. */
 export function rowLine(row: SessionRow, now: number): string {
   const { session_id, state, since, waiting, failure } = row
   const machine = runMachine.name

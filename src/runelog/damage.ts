@@ -8,7 +8,7 @@ import { foldProblem, nameOf, rowName, startFold } from './judge.ts'
 import type { ReadModel, Row } from './port.ts'
 import type { ArchivedRecord } from './segment.ts'
 
-/** Something in a store that does not follow from its log. Damage to a chain is named by the verifier of its session. */
+/** A part of a store that does not follow from its log. Damage to a chain is named by the verifier of its session. */
 export interface Damage {
   readonly what: string
   readonly problem: string
@@ -37,7 +37,7 @@ export async function firstBad(
   return verifier.end()
 }
 
-/** Why something cannot be read. For a damaged store: the damage, without the advice to look for more. */
+/** The reason why a store cannot be read. For a damaged store: the damage, without the advice to look for more. */
 export function unreadable(error: unknown): string {
   if (!isFault(error, 'store_damaged')) return `it cannot be read (${(error as Error).message.replace(/\.$/, '')}).`
   const { what, problem } = error.details
@@ -55,7 +55,7 @@ interface Auditable {
   readonly folded: number
   /** The rows of a model; undefined if no reader depends on those that are there. */
   readonly rows: ((model: string) => Promise<readonly StoredRow[]> | readonly StoredRow[]) | undefined
-  /** The damage of the content that is kept under a reference; undefined if it is sound. */
+  /** The damage of the content under a reference; undefined if it is sound. */
   readonly blobProblem: (ref: string) => Promise<string | undefined>
 }
 
@@ -107,7 +107,7 @@ async function* differences(
   for (const key of missing) yield { what: `row ${key}`, problem: 'it is missing, and follows from the log.' }
 }
 
-/** Why no append would accept the header or the payload of a record. */
+/** The reason why no append would accept the header or the payload of a record. */
 function shapeProblem(record: StoredRecord): string | undefined {
   try {
     const { kind, payload } = toRune(record, '')

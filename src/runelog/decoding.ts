@@ -1,4 +1,4 @@
-/** A text without its escapes, and where each of its characters stood in the original text. */
+/** A text without its escapes, and the place of each of its characters in the original text. */
 export interface Decoding {
   readonly text: string
   from(at: number): number
@@ -7,7 +7,7 @@ export interface Decoding {
 
 /** The characters that escapes begin with. */
 export const every_mark = '\\%&'
-/** Escapes may be escaped again, as JSON in JSON is. Each layer is read; there is no end to them, so deeper ones are not. */
+/** Escapes may be escaped again, as JSON in JSON is. Deeper layers than this are not read. */
 export const most_layers = 4
 
 /**
@@ -91,7 +91,7 @@ function textOf(codes: Uint16Array): string {
   return all > 0x7f ? utf16.decode(codes) : utf8.decode(new Uint8Array(codes))
 }
 
-/** A decoding of a decoding. Origins are looked up only when a secret was found. */
+/** A decoding of a decoding. Origins are computed only when a secret was found. */
 export function composed(outer: Decoding, text: string, findOrigins: () => Int32Array): Decoding {
   const originOf = lookUp(findOrigins)
   return {
@@ -120,7 +120,7 @@ const backslash = 0x5c
 const percent = 0x25
 const ampersand = 0x26
 
-/** An escape is one number, since there may be millions of them: the character that is meant, and in the last 5 bits the length. */
+/** An escape is one number, since there may be millions: the decoded character, and its length in the last 5 bits. */
 type Escape = number
 const none: Escape = -1
 
@@ -175,7 +175,7 @@ function isNameAt(text: string, at: number, name: string): boolean {
 
 const isDigit = (code: number, isHex: boolean) => (isHex ? hexDigit(code) >= 0 : code >= 0x30 && code <= 0x39)
 
-/** One character of UTF-8, as `%C3%B6` or `\xc3\xb6`. A byte that is no part of one is a character by itself. */
+/** One character of UTF-8, as `%C3%B6` or `\xc3\xb6`. An invalid byte is a character by itself. */
 function bytesAt(text: string, at: number): Escape {
   const width = text.charCodeAt(at) === percent ? 3 : 4
   const first = byteAt(text, at)
@@ -215,7 +215,7 @@ function hexDigit(code: number): number {
 const tornEscape =
   /(?:\\(?:u[\da-f]{0,3}|u\{[\da-f]{0,6}|x[\da-f]?)?|%[\da-f]?|&(?:#?[\da-z]{0,9})?|(?:(?:%|\\x)[c-f][\da-f])(?:(?:%|\\x)[89ab][\da-f]){0,2}(?:%[\da-f]?|\\(?:x[\da-f]?)?)?)$/i
 
-/** Where an escape at the end of a text begins that the text may go on with; the length of the text if there is none. */
+/** The start of an escape that a continuation of the text may complete; the length of the text if there is none. */
 function tornAt(text: string): number {
   for (let from = Math.max(0, text.length - 24); from < text.length; from++) {
     const at = text.slice(from).search(tornEscape)
@@ -226,7 +226,7 @@ function tornAt(text: string): number {
   return text.length
 }
 
-/** How many stand right before this place. An odd one escapes what follows it. */
+/** The number of backslashes right before this place. An odd number escapes the next character. */
 function countBackslashes(text: string, before: number): number {
   let from = before
   while (text[from - 1] === '\\') from -= 1
@@ -240,11 +240,11 @@ export interface Joining {
   readonly by: '' | ' '
 }
 
-/** Encoders wrap what they write, and may indent it. */
+/** Encoders wrap their output, and may indent it. */
 const unwrapping: Joining = { breaks: /[\r\n][\r\n\t ]*/g, by: '' }
 /** A text with blanks may be wrapped before one of them, which is no indentation then. */
 const keeping: Joining = { breaks: /[\r\n]+/g, by: '' }
-/** Or in place of one. */
+/** A line break may also replace a blank. */
 const filling: Joining = { breaks: /[\r\n][\r\n\t ]*/g, by: ' ' }
 
 const every_joining = [unwrapping, keeping, filling]
@@ -279,7 +279,7 @@ export function* joinedDecodings(outer: Decoding, joinings: readonly Joining[]):
   let unwrapped = 0
   for (const joining of joinings) {
     const text = joined(outer.text, joining)
-    // Without indentation, to keep it makes no difference.
+    // Without indentation, keeping it makes no difference.
     if (joining === keeping && text.length === unwrapped) continue
     if (joining === unwrapping) unwrapped = text.length
     yield decodingOf(outer, text, joining)

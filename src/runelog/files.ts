@@ -6,7 +6,7 @@ import type { Fault } from '../faults/fault.ts'
 
 interface FolderOptions {
   readonly mode?: number
-  /** What the user named, if that is not the folder itself. */
+  /** The path as the user named it, if it is not the folder itself. */
   readonly named?: string
   readonly advice?: string
 }
@@ -50,7 +50,7 @@ export async function writeSynced(path: string, bytes: Buffer, flags: 'w' | 'wx'
   }
 }
 
-/** Brings the names in a folder to disk. */
+/** Syncs the names in a folder to disk. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r')
   try {
@@ -62,7 +62,7 @@ export async function syncFolder(path: string): Promise<void> {
 
 /** The bytes of a regular file. A pipe or a device would never end, and is refused before anything is read from it. */
 export async function readRegular(path: string): Promise<Buffer> {
-  // Without waiting: to open a pipe without a writer would take for ever.
+  // Without waiting: to open a pipe without a writer would block forever.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     if (!(await file.stat()).isFile()) throw new Error('it is not a regular file')

@@ -5,7 +5,7 @@ import type { Listener, Runelog, Source } from './port.ts'
 export interface Bell {
   /** After a commit: wakes the followers of these sessions, and every listener. */
   ring(session_ids: readonly string[], source?: Source): void
-  /** Wakes every follower and listener: notices may have been lost, or the store is poisoned. Each has to read the log. */
+  /** Wakes every follower and listener to read the log: notifications may be lost, or the store is poisoned. */
   ringAll(): void
   listen(listener: Listener): () => void
   /** Calls back whenever this session is rung. Returns `unsubscribe`. */
@@ -43,22 +43,20 @@ export function createBell(): Bell {
   }
 }
 
-/** How much of a session's end is kept at hand. A follower that is further behind reads the log. */
+/** The cached runes of a session's end. A follower that is further behind reads the log. */
 const kept = 1_024
 
-/** How many sessions without a follower are kept, and how much of each: the client that begins a session follows it a moment later. */
+/** The cached sessions without a follower, and their runes: the client of a new session follows it a moment later. */
 const begun = { sessions: 128, runes: 16 }
 
 interface Tail {
   add(session_id: string, runes: readonly Rune[]): void
-  /** What comes after a cursor; undefined if only the log can tell. */
+  /** The runes after a cursor; undefined if only the log can tell. */
   after(session_id: string, cursor: number): readonly Rune[] | undefined
   forget(session_id: string): void
 }
 
-/**
- * The ends of sessions that are followed or new, so that they need not be read back. Only for a store with one writer.
- */
+/** The ends of sessions that are followed or new, so that they need not be read back. For a store with one writer. */
 export function createTail(isFollowed: (session_id: string) => boolean): Tail {
   const followed = new Map<string, Rune[]>()
   const fresh = new Map<string, Rune[]>()
@@ -106,8 +104,8 @@ interface Followed {
 }
 
 /**
- * Everything after a cursor: what is there, then what comes. The bell only says when to look, so a lost notice loses no
- * rune. `check` throws once the store is poisoned, which the tail would not show.
+ * All runes after a cursor: first the recorded ones, then new ones. The bell only says when to read, so a lost
+ * notification loses no rune. `check` throws once the store is poisoned, which the tail would not show.
  */
 export async function* follow(
   { read, bell, tail, check }: Followed,
@@ -142,7 +140,7 @@ export async function* follow(
   } finally {
     unsubscribe()
     signal.removeEventListener('abort', ring)
-    // The last follower removes the tail: no later append may come that would.
+    // The last follower removes the tail, since no later append may do so.
     if (!bell.isAwaited(session_id)) tail?.forget(session_id)
   }
 }

@@ -7,7 +7,7 @@ import { claimOf, claims, epochs, isClaim, subjects } from './models.ts'
 import type { FoldableRune, Head, ReadModel, Row } from './port.ts'
 import type { Prepared } from './prepare.ts'
 
-/** A row as of the last commit, or as it will be after the appends that are ahead in the queue. */
+/** A row as of the last commit, or as it will be after the appends ahead in the queue. */
 export type Look = <V extends Json>(model: ReadModel<V>, key: string) => Row<V> | undefined
 
 /** A row to be written, or to be removed where `row` is undefined. */
@@ -22,7 +22,7 @@ export function rowName(model: string, key: string): string {
   return `${model} ${key}`
 }
 
-/** The kinds that a sealed log still accepts: its archiving, redactions, and the settling of unknown outcomes. */
+/** The kinds that a sealed log still accepts: its archiving, redactions, and settlements of unknown outcomes. */
 const acceptedWhenSealed: readonly string[] = [
   ...['session.archived', 'rune.redacted', 'contract.moved', 'contract.evidence_added'],
   ...['interaction.answered', 'memory.committed'],
@@ -116,7 +116,7 @@ export interface Inscribed {
   readonly head: Head
 }
 
-/** Gives each rune of an accepted batch its place and its proof. */
+/** Gives each rune of an accepted batch its event id and its hash. */
 export function inscribe(batch: Prepared, head: Head | undefined, sha256: Sha256): Inscribed {
   const before = head ?? { event_id: 0, hash: genesis, sealed: false, archived: false }
   let { event_id, hash: prev_hash, sealed, archived } = before
@@ -178,7 +178,7 @@ export function foldRecord(folding: Folding, record: StoredRecord): void {
   if (problem !== undefined) throw faults.store_damaged({ what: nameOf(record), problem })
 }
 
-/** Why a stored record cannot be folded; undefined if it was. Any bytes may come. */
+/** The reason why a stored record cannot be folded; undefined if it was. Any bytes may come. */
 export function foldProblem(folding: Folding, record: StoredRecord): string | undefined {
   try {
     const fault = folding.fold(toRune(record, ''))
@@ -213,7 +213,7 @@ export function subjectText(header: string): string {
   return `"subject_id":${JSON.stringify((JSON.parse(header) as { subject_id: string }).subject_id)}`
 }
 
-/** Refuses a key that the log shows to be held, whatever the rows say: a row can be deleted with one statement. */
+/** Refuses a key that the log shows to be held. Rows do not count: one statement can delete a row. */
 export function heldInLog(claim: string, histories: Iterable<readonly StoredRecord[]>): Fault | undefined {
   for (const history of histories) {
     const folding = startFold([claims], () => undefined)

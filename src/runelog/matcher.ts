@@ -1,13 +1,13 @@
 interface Match {
   readonly from: number
   readonly to: number
-  /** Which pattern it is; of those that begin at the same place, the longest. */
+  /** The index of the pattern; of those that begin at the same place, the longest. */
   readonly pattern: number
 }
 
 interface Matcher {
   next(text: string, from: number): Match | undefined
-  /** How many characters at the end of a text may be the beginning of a pattern, and are not all of it. */
+  /** The length of a proper beginning of a pattern at the end of a text. */
   begunAtEnd(text: string): number
 }
 
@@ -77,11 +77,11 @@ function failures(pattern: string): readonly number[] {
   return table
 }
 
-/** The longest end of a text that is a beginning of the pattern, and not all of it. */
+/** The longest end of a text that is a proper beginning of the pattern. */
 function prefixAtEnd(text: string, pattern: string, table: readonly number[]): number {
   let length = 0
   for (let at = Math.max(0, text.length - pattern.length + 1); at < text.length; at++) {
-    // Most of the text is passed over here.
+    // Most of the text is skipped here.
     if (length === 0 && text[at] !== pattern[0]) {
       at = text.indexOf(pattern.charAt(0), at)
       if (at < 0) return 0

@@ -10,14 +10,14 @@ import type { Head, Ports, ReadModel, Row, Runelog, RunelogOptions } from './por
 import { type Prepared, prepareLong } from './prepare.ts'
 import { findWords, searchModel } from './words.ts'
 
-/** The reference store: everything the port promises, except that it ends with the process. */
+/** The reference store: it implements the whole port, and ends with the process. */
 export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): Runelog {
   const models = allModels(options.models)
   const preparing = { ...ports, redactor: options.redactor }
   const bell = createBell()
   const heads = new Map<string, Head>()
   const logs = new Map<string, StoredRecord[]>()
-  /** Every record in the order of its commit: what a rebuild folds. */
+  /** Every record in commit order, for a rebuild. */
   const order: { readonly session_id: string; readonly event_id: number }[] = []
   const tables = new Map(models.map(({ name }) => [name, new Map<string, Row>()]))
 

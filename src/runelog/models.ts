@@ -11,11 +11,11 @@ import { carriedMoves, carriedSubjects, carries } from '../runes/rune.ts'
 import type { FoldableRune, ModelQuery, ReadModel, Row, Runelog } from './port.ts'
 import { othersTurn, sliceRunes } from './slices.ts'
 
-/** Where a subject is. */
+/** The state of a subject. */
 export type Subject = {
   readonly machine: MachineName
   readonly state: string
-  /** One more per move that the subject made itself, or that changed its state. */
+  /** Rises with each move that the subject made itself, or that changed its state. */
   readonly version: number
   readonly session_id: string
   readonly event_id: number
@@ -24,7 +24,7 @@ export type Subject = {
 /** Machines with thousands of short-lived subjects. Only waiting ones are listed: an index entry costs as much as a rune. */
 const passing: ReadonlySet<string> = new Set<MachineName>(['turn', 'tool', 'contract'])
 
-/** The state of every subject. Its fold is the gate of the log: an illegal move is refused here and nowhere else. */
+/** The state of every subject. Its fold is the gate of the log: only here is an illegal move refused. */
 export const subjects: ReadModel<Subject> = {
   name: 'subjects',
   version: 2,
@@ -82,14 +82,14 @@ export type SessionRow = {
   readonly state: SessionState
   /** When it began, in milliseconds since 1970. */
   readonly created_at: number
-  /** When something in the session last changed its state, to the second. Deltas and progress do not count. */
+  /** When a subject of the session last changed its state, to the second. Deltas and progress do not count. */
   readonly updated_at: number
 }
 
 /** A session at work moves many times a second; its row need not. */
 const precision_ms = 1_000
 
-/** The list of sessions: by state, the one where something last changed its state at the end. */
+/** The list of sessions: by state, the last changed one at the end. */
 export const sessions: ReadModel<SessionRow> = {
   name: 'sessions',
   version: 2,
@@ -106,7 +106,7 @@ export const sessions: ReadModel<SessionRow> = {
 
 const epochOf = (rune: FoldableRune) => (rune.kind === 'run.moved' ? rune.payload.epoch : undefined)
 
-/** The epoch of each run. Acquiring a run and taking it from its worker both raise it; nothing lowers it. */
+/** The epoch of each run. It rises when a worker takes the run and when its worker loses it; it never falls. */
 export const epochs: ReadModel<{ readonly epoch: number }> = {
   name: 'epochs',
   version: 1,
@@ -126,7 +126,7 @@ type Claim = { readonly execution_id: string; readonly session_id: string; reado
 /** The key of a contract that is not over. Moves name the contract, not the key. */
 type Claimed = { readonly claim: string }
 
-/** The first word of a key says what it is, and ids have no blanks: keys never collide, whatever a session is called. */
+/** The first word of a key is its type, and ids have no blanks: keys never collide. */
 const holder = (execution_id: string) => `of ${execution_id}`
 
 /** The key under which an idempotency key is claimed. */
@@ -180,21 +180,21 @@ export function claimOf(rune: FoldableRune): string | undefined {
 export type RecordedRequest = {
   readonly session_id: string
   readonly event_id: number
-  /** What was asked, as a digest: the same key with another content is refused. */
+  /** The digest of the request: the same key with another content is refused. */
   readonly fingerprint: string
 }
 
-/** The name of a request: who asked for what under which key, and what exactly. Both parts are digests. */
+/** The id of a request: a digest of its principal and key, and a digest of its content. */
 export function requestId(key_sha256: string, body_sha256: string): string {
   return `req_${key_sha256.slice(0, 40)}.${body_sha256.slice(0, 40)}`
 }
 
-/** The part of the name that is the same for every request with that key. */
+/** The part of the id that is the same for every request with that key. */
 export function requestKeyOf(request_id: string): string {
   return request_id.split('.', 1)[0] ?? request_id
 }
 
-/** The part of the name that tells what was asked. */
+/** The part of the id that identifies the content. */
 export function fingerprintOf(request_id: string): string {
   return request_id.slice(requestKeyOf(request_id).length + 1)
 }
@@ -214,7 +214,7 @@ export const requests: ReadModel<RecordedRequest> = {
 
 const builtIn: readonly ReadModel[] = [subjects, sessions, epochs, claims, requests]
 
-/** The models of a store, the gate first: what it refuses, no other model sees. */
+/** The read models, `subjects` first: no other model sees a move that it refuses. */
 export function allModels(added: readonly ReadModel[] = []): readonly ReadModel[] {
   const models = [...builtIn, ...added]
   const twice = models.find((model, i) => models.findIndex((m) => m.name === model.name) !== i)
@@ -227,7 +227,7 @@ export function fingerprint(models: readonly ReadModel[]): string {
   return JSON.stringify(models.map(({ name, version }) => [name, version]))
 }
 
-/** Why a store with this schema cannot be opened by a version that knows another one. */
+/** The reason why a version with another schema cannot open this store. */
 export function schemaProblem(version: number, known: number): string | undefined {
   if (version < known)
     return `it was written by 0.1 (schema ${version}), and this version cannot continue its log. Export its sessions with 0.1; "statewright verify --bundle" reads those files.`
@@ -272,7 +272,7 @@ export async function mergedRows<V extends Json>(
 
 const atOnce = 256
 
-/** Where a subject of this machine is. Refused with `not_found` if there is none, or if the id belongs to another machine. */
+/** The state of a subject of this machine. Refused with `not_found` if there is none, or if it has another machine. */
 export async function subjectOf(runelog: Pick<Runelog, 'row'>, machine: MachineName, id: string): Promise<Subject> {
   const subject = (await runelog.row(subjects, id))?.value
   if (subject?.machine !== machine) throw faults.not_found({ what: machine, id })
@@ -297,7 +297,7 @@ export async function runesOf(runelog: Pick<Runelog, 'row' | 'read'>, subject_id
   return found.reverse()
 }
 
-/** All runes of a session. Reading a long one takes a while, in which others get their turns. */
+/** All runes of a session. Reading a long one yields to other work. */
 export async function readWhole(runelog: Pick<Runelog, 'read'>, session_id: string): Promise<readonly Rune[]> {
   const all: Rune[] = []
   for (;;) {

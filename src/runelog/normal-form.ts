@@ -5,10 +5,10 @@ const mark = /^[\p{M}\uff9e\uff9f]/u
 
 const isMark = (point: number) => (factsOf(point) & is_mark) !== 0
 
-/** The bound is that of Unicode's stream-safe text. More marks are not sorted as one, since that takes quadratic time. */
+/** The limit of Unicode's stream-safe text. More marks are not sorted as one, since that takes quadratic time. */
 const most_marks = 30
 
-/** Where the marks end that follow the letter at this place, which is not ASCII. */
+/** The end of the marks that follow the letter at this place, which is not ASCII. */
 function clusterEnd(text: string, at: number): number {
   let end = at + ((text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1)
   for (let marks = 0; marks < most_marks && end < text.length; marks++) {
@@ -48,7 +48,7 @@ export function streamSafe(text: string, normalize: (piece: string) => string): 
 const normalForm = (text: string) =>
   text.normalize('NFKD').toUpperCase().toLowerCase().replaceAll('\u03c2', '\u03c3').normalize('NFKD')
 
-/** What is known of each code point: 0 is nothing yet. The higher bits are the length of its normal form. */
+/** Cached facts per code point; 0 means not computed. The higher bits are the length of its normal form. */
 const facts = new Uint8Array(0x11_0000)
 const is_known = 1
 const is_changed = 2

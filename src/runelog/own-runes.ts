@@ -7,7 +7,7 @@ import { type Concerns, type Draft, hashedTexts, type RecordedMove, type StoredR
 import type { ArchivedBy, Head, Ports, RedactedBy } from './port.ts'
 import { type Prepared, type Preparing, prepare } from './prepare.ts'
 
-/** Which event to redact, and why. */
+/** The event to redact, and the reason. */
 export interface Asked {
   readonly session_id: string
   readonly event_id: number
@@ -18,15 +18,15 @@ interface Redaction<R> {
   readonly original: R
   /** All records of the session, with the payload replaced and its salt gone. */
   readonly erased: readonly R[]
-  /** The rune that vouches for it. */
+  /** The rune that records and signs the redaction. */
   readonly batch: Prepared
-  /** What is stored in place of the payload. */
+  /** The payload that is stored instead. */
   readonly payload: string
   /** Blobs that the payload referred to. They are erased with it, even if other runes refer to them. */
   readonly blobs: readonly string[]
 }
 
-/** The erasure of a payload. Refused while unfinished work rests on the content. `records` are all of the session. */
+/** The redaction of a payload. Refused while unfinished work depends on it. `records` are all of the session. */
 export function redaction<R extends StoredRecord>(
   records: readonly R[],
   asked: Asked,
@@ -100,7 +100,7 @@ const answers: ReadonlySet<Kind> = new Set<Kind>(['turn.tool_calls_received', 't
 
 type Header = Concerns & Partial<RecordedMove> & { readonly kind: Kind; readonly event_id: number }
 
-/** Unfinished work that rests on the content of an event: without it, a call would begin with other arguments. */
+/** Unfinished work that depends on the content of an event: without it, a call would begin with other arguments. */
 function whatRestsOn(records: readonly StoredRecord[], event_id: number): InUse | undefined {
   const record = records[event_id - 1]
   if (record === undefined) return undefined

@@ -5,7 +5,7 @@ import type { Signer } from '../runes/checkpoint.ts'
 import type { Actor, Draft, Rune, StoredRecord } from '../runes/rune.ts'
 import type { Redactor } from './redactor.ts'
 
-/** Whose commit a notice is about. `lost`: notices may have been missed, or the store is poisoned; look for yourself. */
+/** The writer of a commit. `lost`: notifications may have been missed, or the store is poisoned; read the log. */
 export type Source = 'own' | 'foreign' | 'lost'
 
 /** Called with the sessions that were written to. */
@@ -15,11 +15,11 @@ export type Listener = (session_ids: readonly string[], source: Source) => void
 export interface RunelogReader {
   /** Runes of one session by `event_id`: oldest first, or newest first with `backward`. */
   read(session_id: string, range?: Range): Promise<readonly Rune[]>
-  /** Everything after a cursor, oldest first, without gap or duplicate: first what is there, then what comes. */
+  /** All runes after a cursor, oldest first, without gap or duplicate: first the recorded ones, then new ones. */
   follow(session_id: string, after: number, signal: AbortSignal): AsyncIterable<Rune>
-  /** Where a session's log ends; undefined if there is no such session. */
+  /** The end of a session's log; undefined if there is no such session. */
   head(session_id: string): Promise<Head | undefined>
-  /** Every session there is, by the log itself and not by a read model. */
+  /** Every session, by the log itself and not by a read model. */
   sessionIds(): Promise<readonly string[]>
   /** One row of a read model, as of the last commit. */
   row<V extends Json>(model: ReadModel<V>, key: string): Promise<Row<V> | undefined>
@@ -27,11 +27,11 @@ export interface RunelogReader {
   rows<V extends Json>(model: ReadModel<V>, query?: ModelQuery): Promise<readonly Row<V>[]>
   /** The tags that rows of a read model are listed under, each once. The work follows from the tags, not from the rows. */
   tags(model: ReadModel): Promise<readonly string[]>
-  /** How many rows are listed under a tag, counted up to a limit, and where the first of them stands. */
+  /** How many rows are listed under a tag, counted up to a limit, and the `sort` of the first. */
   count(model: ReadModel, tag: string, limit: number): Promise<Counted>
   /** Sessions in which a text has all these words, the newest first, as of the last commit. Never blocks the process. */
   search(query: WordQuery): Promise<readonly FoundSession[]>
-  /** Calls back after each commit, with the sessions it wrote to and whose commit it was. Returns `unsubscribe`. */
+  /** Calls back after each commit, with its sessions and its writer. Returns `unsubscribe`. */
   watch(listener: Listener): () => void
   /** The stored bytes of one session, in order, for verification and export. Reads cold storage too. */
   records(session_id: string, after?: number): AsyncIterable<StoredRecord>
@@ -41,23 +41,21 @@ export interface RunelogReader {
 export interface Runelog extends RunelogReader {
   /**
    * Records every rune of the batch or none, together with the read-model rows that follow from them. Once the promise
-   * resolves with runes they are on disk; until then nothing may be announced, answered or acted upon.
-   *
-   * A refusal is a value, and nothing is written: `stale_write` (a subject moved past its expected version),
-   * `stale_fence` (the run has a newer epoch), `transition_refused` (the declaration has no such move), `key_taken` (an
-   * irreversible action with this key exists), `log_sealed`, `rune_malformed`.
-   *
-   * Only a broken store throws. A storage error on commit means unknown, not failed: the store then refuses everything
-   * with `store_poisoned`, followers included, and has to be opened again.
+   * resolves with runes they are on disk; until then do not announce, answer or act upon them. A refusal is a value,
+   * and nothing is written: `stale_write` (a subject moved past its expected version), `stale_fence` (the run has a
+   * newer epoch), `transition_refused` (the declaration has no such move), `key_taken` (an irreversible action with
+   * this key exists), `log_sealed`, `rune_malformed`. Only a broken store throws. A storage error on commit means
+   * unknown, not failed: the store then refuses everything with `store_poisoned`, followers included, and has to be
+   * opened again.
    */
   append(batch: Append): Promise<Recorded | Refused>
   /**
-   * Erases the content of one payload and its salt, and records that. The chain still verifies. `content_in_use` while
-   * a call, run or goal that rests on that content is not over. Where several processes share the store, `session_busy`
-   * while a run of the session is held or can be taken: its worker may have read what is to be erased.
+   * Erases one payload and its salt, and records that. The chain still verifies. `content_in_use` while a call, run or
+   * goal that depends on that content is not over. On a shared store, `session_busy` while a run of the session is held
+   * or can be taken: its worker may have read the content.
    */
   redact(session_id: string, event_id: number, reason: string, by?: RedactedBy): Promise<void>
-  /** Moves the runes of a closed session to a compressed segment next to the store. Reading goes on as before. */
+  /** Moves the runes of a closed session to a compressed segment next to the store. They stay readable. */
   archive(session_id: string, by?: ArchivedBy): Promise<void>
   /** Drops every read model and folds it again from the runes. Returns how many runes were folded. */
   rebuild(): Promise<number>
@@ -67,16 +65,16 @@ export interface Runelog extends RunelogReader {
 /** The runes of an append, as they are on disk. */
 export type Recorded = readonly Rune[]
 
-/** Why an append was not recorded. */
+/** The reason why an append was not recorded. */
 export type Refused = Fault
 
-/** Who has a session archived, and under which request. */
+/** The principal that has a session archived, and its request. */
 export interface ArchivedBy {
   readonly actor?: Actor
   readonly request_id?: string
 }
 
-/** Who has content erased. */
+/** The principal that has content erased. */
 export interface RedactedBy extends ArchivedBy {
   /** The name of the credential, or of the person where there is none. The redaction is signed with it. */
   readonly principal?: string
@@ -118,7 +116,7 @@ export interface Range {
   readonly backward?: boolean
 }
 
-/** Where the log of a session ends. */
+/** The end of a session's log. */
 export interface Head {
   /** The session. */
   readonly session_id: string
@@ -152,17 +150,15 @@ export interface Ports extends StorePorts {
 export interface RunelogOptions {
   /** Read models in addition to the built-in ones. */
   readonly models?: readonly ReadModel[]
-  /** Takes secrets out of payloads before anything else sees them. */
+  /** Takes secrets out of payloads before any other code sees them. */
   readonly redactor?: Redactor
   /** Called once when the store is poisoned. */
   readonly broken?: (fault: Fault) => void
-  /** Erases what a redacted payload referred to. May be called again for what is gone already. */
+  /** Erases the blobs of a redacted payload. May be called again for blobs that are gone already. */
   readonly eraseBlobs?: (refs: readonly string[]) => Promise<void>
 }
 
-/**
- * A table that follows from the runes alone, and can be dropped and folded again. Also the typed handle for readers.
- */
+/** A table that follows from the runes alone, and can be dropped and folded again. Also a typed handle for readers. */
 export interface ReadModel<V extends Json = Json> {
   /** Its name, unique in the store. */
   readonly name: string
@@ -208,9 +204,9 @@ export interface ModelQuery {
   readonly byKey?: boolean
 }
 
-/** Which sessions are looked for, and how many. */
+/** The sought words, and the page. */
 export interface WordQuery {
-  /** As `wordsOf` gives them. A text must have them all, the last one as the beginning of a word. */
+  /** As `wordsOf` returns them. A text must have them all, the last one as the beginning of a word. */
   readonly words: readonly string[]
   /** Continues after the session with this number. */
   readonly before?: number

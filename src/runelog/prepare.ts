@@ -17,7 +17,7 @@ import type { Append, Fence, Ports } from './port.ts'
 import type { Redactor } from './redactor.ts'
 import { longText, othersTurn } from './slices.ts'
 
-/** A batch that is sound by itself. Whether it fits the log is for `judge` to say. */
+/** A batch that is valid by itself. `judge` decides whether it fits the log. */
 export interface Prepared {
   readonly session_id: string
   readonly runes: readonly PreparedRune[]
@@ -25,12 +25,12 @@ export interface Prepared {
   readonly fence: Fence | undefined
 }
 
-/** One object from the draft to the answer: `judge` gives it its place, `inscribe` its proof. */
+/** One object from the draft to the answer: `judge` gives it its event id, `inscribe` its hash. */
 type PreparedRune = { readonly rune: RuneInTheMaking; readonly payload: string; readonly salt: string }
 
 type RuneInTheMaking = Draft & { -readonly [K in keyof Header]: Header[K] }
 
-/** The store writes these itself, together with what they vouch for. */
+/** Only the store writes these, together with the change that they record. */
 const reserved: ReadonlySet<string> = new Set(['rune.redacted', 'session.archived'])
 
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/
@@ -44,7 +44,7 @@ export interface Preparing extends Pick<Ports, 'sha256' | 'random'> {
   readonly redactor: Redactor | undefined
 }
 
-/** Checks a batch as far as that needs no log, removes secrets and hashes payloads. Throws `rune_malformed`. */
+/** Checks a batch as far as possible without the log, removes secrets and hashes payloads. Throws `rune_malformed`. */
 export function prepare(batch: Append, ports: Preparing, own = false): Prepared {
   const { session_id, runes } = checked(batch)
   const done = runes.map((draft) => prepareRune(session_id, draft, ports, own))
@@ -79,7 +79,7 @@ function prepared({ session_id, expect, fence }: Append, runes: readonly Prepare
   return { session_id, runes, expect: expect === undefined ? [] : Object.entries(expect), fence }
 }
 
-/** Ids come again with every rune of their subject. What is kept is bounded. */
+/** Caches valid ids, since they recur. The cache is bounded. */
 const knownIds = new Set<string>()
 
 function isId(id: unknown): id is string {

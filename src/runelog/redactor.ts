@@ -8,13 +8,13 @@ import { othersTurn } from './slices.ts'
 export interface Redactor {
   /** The canonical text of the value without its secrets, and the value itself. */
   clean(value: Json): Cleaned
-  /** The same for a value that may have millions of characters: others get their turns of the event loop meanwhile. */
+  /** The same for a value that may have millions of characters: it yields to other work. */
   cleanLong(value: Json): Promise<Cleaned>
-  /** How much of a text may be cleaned and passed on while more of it is to come: up to what may be the beginning of a secret. */
+  /** How much of an incomplete text may be cleaned and passed on: up to a possible beginning of a secret. */
   safeLength(text: string): number
   /** The name of a secret that this text contains. */
   find(text: string): string | undefined
-  /** One text without its secrets. A text that is cut (`isCut`) loses what may be the beginning of one at its end, too. */
+  /** One text without its secrets. A cut text (`isCut`) also loses a possible beginning of a secret at its end. */
   redact(text: string, isCut?: boolean): string
   redactLong(text: string, isCut?: boolean): Promise<string>
 }
@@ -22,7 +22,7 @@ export interface Redactor {
 type Cleaned = { readonly value: Json; readonly text: string }
 
 interface Secrets {
-  /** By name; the name is what will be read in place of the value. */
+  /** By name; the name replaces the value in texts. */
   readonly secrets?: ReadonlyMap<string, string>
 }
 
@@ -142,7 +142,7 @@ interface CleanStream {
   end(): string
 }
 
-/** Cleans text that arrives in pieces. It holds back only what may be the beginning of a secret. */
+/** Cleans text that arrives in pieces. It holds back only a possible beginning of a secret. */
 export function cleanStream({ safeLength, redact }: Pick<Redactor, 'safeLength' | 'redact'>): CleanStream {
   let held = ''
   const pass = (length: number) => {

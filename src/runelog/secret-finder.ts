@@ -16,8 +16,8 @@ import { createNormalFilter, normalised, withoutLastCluster } from './normal-for
 export const shortest_secret = 8
 
 /**
- * What to look for in the decodings of a text, in lower case: the secret, how it reads without escapes of its own, its
- * lines with other ends and joined, spaces as in a web form, and its bytes in hex and in base64 at any offset.
+ * The texts to search in the decodings of a text, in lower case: the secret, its form without escapes, its lines with
+ * other ends and joined, spaces as in a web form, and its bytes in hex and in base64 at any offset.
  */
 function formsOf(secret: string): readonly string[] {
   const texts = [...decodingsOf(secret)].flatMap((decoding) => [decoding, normalised(decoding) ?? decoding])
@@ -53,7 +53,10 @@ function* withNormal(decoding: Decoding, isNormalSought: Sought['isNormalSought'
   if (normal !== undefined) yield normal
 }
 
-/** In hex and in base64. Three bytes are four characters, so there are three places to stand. Characters that neighbours share are left out. */
+/**
+ * Base64 turns three bytes into four characters, so a secret can start at three offsets. Bits shared with neighbours
+ * are left out.
+ */
 function byteForms(bytes: Uint8Array): readonly string[] {
   const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
   const base64 = [0, 1, 2].flatMap((before) => {
@@ -70,12 +73,12 @@ type Span = { readonly from: number; readonly to: number; readonly name: string 
 
 interface Finder {
   find(text: string): string | undefined
-  /** Where secrets stand, from left to right. Those that overlap are one span, named after the longest of them. */
+  /** The spans of secrets, from left to right. Overlapping ones are one span, named after the longest of them. */
   spans(text: string): readonly Span[]
   safeLength(text: string): number
 }
 
-/** A secret that is not complete yet begins at most this far from the end of a text. */
+/** An incomplete secret begins at most this far from the end of a text. */
 const longest_reach = 65_536
 
 /** Escapes, line breaks and letters beyond ASCII: a text without them has one decoding. */
@@ -115,7 +118,7 @@ export function createFinder(secrets: readonly (readonly [name: string, value: s
       for (const decoding of decodingsOf(text, { marks, layers })) yield* variantsOf(decoding, sought)
   }
 
-  /** Of a text that is still to go on, every letter may be the beginning of a secret. */
+  /** In an incomplete text, every letter may be the beginning of a secret. */
   function* openVariants(text: string): Generator<Decoding> {
     for (const marks of kinds)
       for (const decoding of decodingsOf(text, { isOpen: true, marks, layers })) {
@@ -194,7 +197,7 @@ export function createFinder(secrets: readonly (readonly [name: string, value: s
       let cut = text.length
       for (const { text: read, from } of open)
         cut = Math.min(cut, from(read.length - matcher.begunAtEnd(inLowerCase(read))))
-      // Neither a secret that is there as a whole nor an escape is cut in two.
+      // Neither a whole secret nor an escape is cut in two.
       const spans = spansIn(open)
       for (let before = -1; before !== cut; ) {
         before = cut

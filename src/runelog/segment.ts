@@ -14,7 +14,7 @@ export interface ArchivedRecord extends StoredRecord {
 
 /** Archived logs as files. */
 export interface Segments {
-  /** Puts the records into a file that is on disk, name and all, when the promise resolves. Same records, same file. */
+  /** Writes the records to a file. Its bytes and its name are then on disk. Same records, same file. */
   write(session_id: string, records: readonly ArchivedRecord[]): Promise<{ segment: string; sha256: string }>
   /** The records of a file that a store refers to. A file whose bytes do not fit its name is refused. */
   read(segment: string): Promise<readonly ArchivedRecord[]>
@@ -88,7 +88,7 @@ async function recordsIn(bytes: Buffer): Promise<readonly ArchivedRecord[]> {
 /** The whole file: a compressed file has bytes that its content does not depend on. */
 const digestOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 
-/** A file of cold storage, and where its first record stands in the order of all commits. */
+/** A file of cold storage, and the position of its first record in the order of all commits. */
 export interface ColdFile {
   readonly file: string
   readonly first_position: number
@@ -127,7 +127,7 @@ export async function* inCommitOrder(
   yield* before(Number.POSITIVE_INFINITY)
 }
 
-/** A record without its position: what is exported and verified. */
+/** A record without its position, for export and verification. */
 export function bare({ event_id, header, payload, salt, hash }: StoredRecord): StoredRecord {
   return { event_id, header, payload, salt, hash }
 }

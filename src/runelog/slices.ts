@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** How many runes are worked on before others get a turn of the event loop. A few milliseconds. */
+/** The number of runes per turn of the event loop. A few milliseconds. */
 export const sliceRunes = 250
 /** A text with more characters takes milliseconds to make, to hash and to write. Other work gets a turn between these steps. */
 export const longText = 500_000

@@ -4,7 +4,7 @@ import type { FoundSession, Row, WordQuery } from './port.ts'
 /** The read model whose rows are texts that can be searched: one of each message, its key made by `textKey`. */
 export const searchModel = 'search'
 
-/** Of a longer text the rest is not indexed, and of a longer word. */
+/** The indexed length of a text and of a word. */
 const longest = 100_000
 const longestWord = 64
 
@@ -29,7 +29,7 @@ export function textKey(session_id: string, event_id: number): string {
   return `${session_id}/${event_id}`
 }
 
-/** Goes through the rows of all texts: for a store in memory, and for commands that look once. */
+/** Searches the rows of all texts: for a store in memory, and for commands that search once. */
 export function findWords(
   rows: Iterable<Row<string>>,
   session_ids: readonly string[],

@@ -18,8 +18,8 @@ import {
 } from './verify.ts'
 
 /**
- * A session in a file: a first line that says what it is, one line per record with the stored bytes as they are, and as
- * the last line a signed checkpoint with a signature of the whole. It is verified without its store.
+ * A session in a file: a first line with its identity, one line per record with the stored bytes, and as the last line
+ * a signed checkpoint with a signature of the whole. It is verified without its store.
  */
 interface BundleHeader {
   readonly format: 'statewright-bundle'
@@ -59,7 +59,7 @@ function bundleText(header: BundleHeader, checkpoint: Checkpoint): string {
   return statementText('bundle', { header: { ...header }, checkpoint: { ...checkpoint } })
 }
 
-/** What the check of a bundle found. */
+/** The result of the check of a bundle. */
 export interface BundleVerdict {
   readonly session_id: string | undefined
   /** Under 1, neither redactions nor the list of machines are signed. */
@@ -67,7 +67,7 @@ export interface BundleVerdict {
   readonly events: number
   readonly checkpoint: Checkpoint | undefined
   readonly redactions: readonly Redacted[]
-  /** Undefined: the bundle is what was signed. */
+  /** Undefined: the bundle is as it was signed. */
   readonly bad: BadEvent | undefined
 }
 
@@ -146,7 +146,7 @@ export function createBundleVerifier(ports: Omit<VerifierPorts, 'format'>) {
     return undefined
   }
 
-  /** Without trusted keys, redactions count if the key that signed the bundle signed them. */
+  /** Without trusted keys, redactions count if they are signed with the key of the bundle. */
   function strangers(redactions: readonly Redacted[]): BadEvent | undefined {
     if (trusted !== undefined || header?.version === 1) return undefined
     const stranger = redactions.find(({ public_key }) => public_key !== checkpoint?.public_key)

@@ -3,8 +3,8 @@ import { canonicalJson } from '../kernel/json.ts'
 import type { Mark } from './rune.ts'
 
 /**
- * A signed statement that a session's log had this hash at this event. Kept where the writer of the log cannot change
- * it, it proves that the log was rewritten.
+ * A signed statement that a session's log had this hash at this event. Stored out of reach of the log's writer, it
+ * proves that the log was rewritten.
  */
 export interface Checkpoint extends Mark {
   readonly session_id: string
@@ -30,7 +30,7 @@ export type CheckSignature = (signed: {
   readonly signature: string
 }) => boolean
 
-/** Signs where a log ends. */
+/** Signs the end of a log. */
 export function signCheckpoint(statement: Unsigned, { public_key, sign }: Signer): Checkpoint {
   return { ...statement, public_key, signature: sign(signedText({ ...statement, public_key })) }
 }
@@ -51,7 +51,7 @@ export function isHex(value: unknown, digits: number): value is string {
   return typeof value === 'string' && value.length === digits && /^[0-9a-f]*$/.test(value)
 }
 
-/** Why the key or the signature of a checkpoint is refused. It is not compared with a log here. */
+/** The reason why the key or the signature of a checkpoint is refused. It is not compared with a log here. */
 export function checkpointProblem(
   checkpoint: Checkpoint,
   check: CheckSignature,
@@ -69,7 +69,7 @@ function signedText({ session_id, event_id, hash, at, public_key }: Omit<Checkpo
   return statementText('checkpoint', { session_id, event_id, hash, at, public_key })
 }
 
-/** What 0.1 signed: the statement without its purpose. */
+/** The text that 0.1 signed: the statement without its purpose. */
 export function firstSignedText({ session_id, event_id, hash, at, public_key }: Omit<Checkpoint, 'signature'>): string {
   return canonicalJson({ session_id, event_id, hash, at, public_key })
 }

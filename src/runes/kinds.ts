@@ -5,8 +5,8 @@ import { contractMachine } from '../machines/contract.ts'
 import { goalStopNames } from '../machines/goal.ts'
 
 /**
- * Any JSON value. The schema takes it as it is: every payload passes through canonical JSON before it is stored, which
- * refuses what is not JSON and names the place, so walking it here as well would only cost time.
+ * Any JSON value. The schema accepts it unchecked: every payload passes through canonical JSON before it is stored,
+ * which refuses other values and names the place.
  */
 export const jsonValue = z.custom<Json>((value) => value !== undefined)
 
@@ -31,7 +31,7 @@ const budgetSpent = z.strictObject({
 const usage = z.strictObject({
   input_tokens: z.int().nonnegative(),
   output_tokens: z.int().nonnegative(),
-  /** What it cost, where the agent has a price. */
+  /** The cost, if the agent has a price. */
   cost_usd: z.number().nonnegative().optional(),
 })
 
@@ -42,9 +42,9 @@ const evidence = z.strictObject({
   message: z.string(),
   /** The code that the error carried, such as `ECONNRESET`. */
   code: z.string().exactOptional(),
-  /** What caused the error, nearest first. */
+  /** The causes of the error, nearest first. */
   causes: z.array(cause).exactOptional(),
-  /** What the other side answered, as far as the error carried it. */
+  /** The response of the other side, as far as the error carried it. */
   response: z.strictObject({ status: z.int().exactOptional(), body: z.string().exactOptional() }).exactOptional(),
   /** The report of a tool that returned after it was given up. `failed` leaves open whether it happened. */
   reported: z.enum(['done', 'failed', 'did_not_happen']).exactOptional(),
@@ -53,13 +53,13 @@ const evidence = z.strictObject({
   output_ref: z.string().exactOptional(),
 })
 
-/** What proves an outcome. */
+/** The evidence of an outcome. */
 export type Evidence = z.infer<typeof evidence>
 
 /** The kinds of questions. */
 export const interactionKind = z.enum(['approval', 'ecs', 'question', 'question_pack', 'settlement', 'notice'])
 
-/** What a question to a person is about. */
+/** The kind of a question. */
 export type InteractionKind = z.infer<typeof interactionKind>
 
 /** Why a contract waits. */
@@ -68,13 +68,13 @@ export const waitingReasons = ['approval', 'ecs', 'outcome_unknown'] as const
 /** Why a contract waits. */
 export type WaitingReason = (typeof waitingReasons)[number]
 
-/** Who decided about a contract. */
+/** The deciders of a contract. */
 export const deciders = ['human', 'timer', 'policy'] as const
 
 /** One of the deciders. */
 export type Decider = (typeof deciders)[number]
 
-/** Every kind of rune that may be written down, with the shape of its payload. */
+/** Every kind of rune that may be recorded, with the shape of its payload. */
 export const kinds = {
   'session.created': z.strictObject({ conversation_id: z.string(), config: jsonObject }),
   'session.activated': z.strictObject({ root_agent_id: z.string() }),
@@ -90,7 +90,7 @@ export const kinds = {
   }),
   'session.closing': z.strictObject({ reason: z.string() }),
   'session.closed': z.strictObject({ final_stats: jsonObject }),
-  /** The log ends here: `runes` earlier ones stand in a segment whose bytes have this digest. */
+  /** The log ends here: a segment whose bytes have this digest has the `runes` earlier ones. */
   'session.archived': z.strictObject({ segment: z.string(), runes: z.int(), sha256: z.string() }),
   /** The payload of an earlier rune was erased. Its header and the chain are untouched; this digest covers the remains. */
   'rune.redacted': z.strictObject({
@@ -99,7 +99,7 @@ export const kinds = {
     remains_sha256: z.string(),
     /** Outputs that were erased with the payload. */
     blobs: z.array(z.string()).readonly(),
-    /** Who asked for it, and the signature of the store's key. Null in logs of 0.1. */
+    /** The principal that asked for it, and the signature of the store's key. Null in logs of 0.1. */
     redacted_by: z.string().nullable(),
     public_key: z.string().nullable(),
     signature: z.string().nullable(),
@@ -107,7 +107,7 @@ export const kinds = {
 
   'agent.spawning': z.strictObject({
     agent_id: z.string(),
-    /** The name under which the agent stands in the configuration. */
+    /** The name of the agent in the configuration. */
     agent: z.string(),
     role: z.string(),
     model: z.string(),
@@ -133,7 +133,7 @@ export const kinds = {
   }),
   /** More input for the agent, for other readers than the first, such as the findings of a critic. */
   'run.briefed': z.strictObject({ text: z.string() }),
-  /** `epoch` fences the run: only appends that carry it commit. Taking the run and taking it away both raise it. */
+  /** `epoch` fences the run: only appends that carry it commit. It rises when a worker takes the run or loses it. */
   'run.moved': z.strictObject({
     epoch: z.int().positive().optional(),
     worker: z.string().optional(),
@@ -141,13 +141,13 @@ export const kinds = {
     interaction_ids: z.array(z.string()).optional(),
     result: jsonValue.optional(),
     error_code: z.string().optional(),
-    /** The subject whose budget is used up, where that ended the run. */
+    /** The owner of the budget that ended the run, if one did. */
     budget_of: z.string().optional(),
     /** Its limit that was reached. Older records have only the message. */
     budget_spent: budgetSpent.exactOptional(),
     message: z.string().optional(),
   }),
-  /** A command for a run that a worker holds: recorded here, obeyed by the holder or by who takes over. */
+  /** A command for a run that a worker holds: recorded here, obeyed by the holder or the next one. */
   'run.requested': z.strictObject({
     request: z.enum(['cancel', 'interrupt', 'steer']),
     reason: z.string(),
@@ -171,8 +171,8 @@ export const kinds = {
     confidence: z.number().min(0).max(1),
   }),
   /**
-   * `text` is the whole text of the model in this round, so that readers need not gather deltas. `provider_state` is what
-   * the model wants back with this answer, such as signatures of its reasoning; only `provider_model` gets it back.
+   * `text` is the whole text of the model in this round, so that readers need not gather deltas. The model wants
+   * `provider_state` back with this answer, such as signatures of its reasoning; only `provider_model` gets it back.
    */
   'turn.tool_calls_received': z.strictObject({
     call_ids: z.array(z.string()),
@@ -182,7 +182,7 @@ export const kinds = {
     provider_state: jsonValue.optional(),
     provider_model: z.string().optional(),
   }),
-  /** `summary` is what was called, followed by the beginning of its result or of its error. */
+  /** `summary` lists the calls, each with the beginning of its result or of its error. */
   'turn.tools_finished': z.strictObject({
     results: z.array(
       z.strictObject({
@@ -251,15 +251,15 @@ export const kinds = {
     idempotency_key: z.string().nullable(),
     key_scope: z.enum(['session', 'global']),
     timeout_ms: z.int().nullable(),
-    /** The flags of the tool when it was called. A later definition decides nothing about this call. */
+    /** The flags of the tool when it was called. A later definition does not apply to this call. */
     read_only: z.boolean().exactOptional(),
     idempotent: z.boolean().exactOptional(),
     definition_sha256: z.string().nullable().exactOptional(),
     ends_turn: z.boolean().exactOptional(),
   }),
   /**
-   * Why the outcome of an action is unknown: what the tool threw and the other side answered, a timeout, a lost worker,
-   * the answer of a probe, a late report of the tool. The person who settles the outcome sees all of it.
+   * Evidence of an unknown outcome: the error of the tool with the other side's response, a timeout, a lost worker, the
+   * answer of a probe, or a late report of the tool. The person who settles the outcome sees all of it.
    */
   'contract.evidence_added': evidence,
   /** A person wants an irreversible action done once more. The next call for it gets the salted key, once. */
@@ -276,14 +276,14 @@ export const kinds = {
     reason: z.enum(waitingReasons).optional(),
     /** The question that it waits for, or that it waited for until this move. */
     interaction_id: z.string().optional(),
-    /** Who decided how it goes on: a person, a deadline with its default, or policy without asking anyone. */
+    /** The author of the decision: a person, a deadline with its default, or policy without a question. */
     decided_by: z.enum(deciders).optional(),
   }),
 
   'interaction.opened': z.strictObject({
     interaction_kind: interactionKind,
     prompt: z.string(),
-    /** What the answer must look like: form fields, options, or the questions of a pack. */
+    /** The form of the answer: form fields, options, or the questions of a pack. */
     request: jsonObject,
     evidence: z.array(jsonValue),
     deadline: z.int().nullable(),
@@ -308,17 +308,17 @@ export const kinds = {
     duration_ms: z.int().nonnegative(),
     result_summary: z.string().nullable(),
     error_summary: z.string().nullable(),
-    /** As in the last move of the contract that has it. Absent where nothing had to be decided. */
+    /** As in the last move of the contract that has it. Absent if no decision was needed. */
     decided_by: z.enum(deciders).exactOptional(),
   }),
 
   'coordination.received': z.strictObject({
     intent_id: z.string(),
-    /** The hash of everything that went in: the same input has the same run id everywhere. */
+    /** The hash of all input: the same input has the same run id everywhere. */
     run_id: z.string().optional(),
     input_sha256: z.string(),
     input: jsonObject,
-    /** How long each pack of questions stays open. Without it, for ever. */
+    /** How long each pack of questions stays open. Without it, without limit. */
     answer_timeout_ms: z.int().positive().optional(),
   }),
   'coordination.moved': z.strictObject({
@@ -366,7 +366,7 @@ export function isKind(kind: string): kind is Kind {
   return Object.hasOwn(kinds, kind)
 }
 
-/** Why a payload does not have the shape of its kind; undefined if it has. */
+/** The problem of a payload with the shape of its kind; undefined if it fits. */
 export function payloadProblem(kind: Kind, payload: unknown): string | undefined {
   const checked = (kinds[kind] as z.ZodType).safeParse(payload)
   if (checked.success) return undefined

@@ -40,7 +40,7 @@ for (const { name: machine, initial, opens, transitions } of machines as readonl
 }
 
 /**
- * Why the declarations refuse the move that a rune records; undefined if it is legal. A store calls this before it
+ * The reason why the declarations refuse the move of a rune; undefined if it is legal. A store calls this before it
  * records a rune, and the verifier calls it for each recorded one.
  */
 export function moveProblem(draft: Recording): string | undefined {

@@ -5,7 +5,7 @@ import { isHex, type Signer } from './checkpoint.ts'
 import { isKind, type Kind, kinds, type Payload, payloadProblem } from './kinds.ts'
 import { schemaVersion } from './rune.ts'
 
-/** What a redaction states, besides the reason: which event it erased, what it left of it, and who asked. */
+/** The statement of a redaction, besides the reason: the erased event, its remains, and the principal. */
 interface RedactionStatement {
   readonly session_id: string
   readonly event_id: number
@@ -76,9 +76,8 @@ function parseObject(text: string): Readonly<Record<string, Json>> | undefined {
 export const erased = '[redacted]'
 
 /**
- * Fields that stay when the rest is erased, because a fold needs them: without its key, an erased contract would let
- * the same action happen twice; without its ids, an erased turn would lead nowhere; without its budget, an erased run
- * would spend what it likes.
+ * Fields that stay when the rest is erased, because a fold needs them. Without its key, an erased contract would permit
+ * the action again. Without its ids, an erased turn would have no subject; without its budget, an erased run no limit.
  */
 const kept: ReadonlySet<string> = new Set([
   ...['agent', 'budget', 'decided_by', 'definition_sha256', 'digest'],
@@ -98,7 +97,7 @@ export function erasedPayload(kind: Kind, payload: Readonly<Record<string, Json>
   const shape = kinds[kind].shape as Readonly<Record<string, z.ZodType>>
   return Object.fromEntries(
     Object.entries(payload).map(([name, value]) => {
-      // There is nothing in it, and a fold may go by that: a turn without an input uses up no steer.
+      // It has no content, and a fold may depend on it: a turn without an input uses up no steer.
       if (isKept(name) || value === null) return [name, value]
       if (name === 'config') return [name, limitsIn(value as Readonly<Record<string, Json>>)]
       const least = [erased, null, [], {}].find((candidate) => shape[name]?.safeParse(candidate).success)
@@ -113,7 +112,7 @@ export const blobRef = (sha256: string) => `blob_${sha256}`
 /** Whether a text is a reference to a whole output or file. */
 export const isBlobRef = (text: unknown) => typeof text === 'string' && /^blob_[0-9a-f]{64}$/.test(text)
 
-/** References to whole outputs and files that a payload holds, as values of their own; a mention in a text is none. */
+/** References to whole outputs and files in a payload, as values of their own; a mention in a text is none. */
 export function blobsIn(payload: Json): readonly string[] {
   if (typeof payload === 'string') return isBlobRef(payload) ? [payload] : []
   if (payload === null || typeof payload !== 'object') return []

@@ -4,7 +4,7 @@ import type { Reading, Transition } from '../kernel/machine.ts'
 import { type MachineName, machines } from '../machines/all.ts'
 import type { Kind, Payload } from './kinds.ts'
 
-/** Who may read a rune. */
+/** The readers of a rune. */
 export const visibilities = ['public', 'internal', 'secret'] as const
 
 /** Everyone; agents and the pipeline; the originating agent only. */
@@ -18,8 +18,8 @@ export const concernNames = [
 ] as const
 
 /**
- * What a rune concerns. Ids carry their kind (`exe_…`). `request_id` is the request with an idempotency key that brought
- * it about; only the first rune of an append has it.
+ * The subjects that a rune concerns. Ids carry their kind (`exe_…`). `request_id` is the request with an idempotency
+ * key that caused it; only the first rune of an append has it.
  */
 export type Concerns = { readonly [K in (typeof concernNames)[number]]?: string }
 
@@ -30,7 +30,7 @@ export interface RecordedMove {
   readonly from: string | null
   readonly to: string
   readonly trigger: string | null
-  /** What the guards found on the edges that the rune takes, where these have guards. All of them hold. */
+  /** The readings of the guards on the edges that the rune takes, if these have guards. All of them hold. */
   readonly guards?: readonly Reading[]
 }
 
@@ -40,11 +40,11 @@ export type Draft<K extends Kind = Kind> = {
     Partial<RecordedMove> & {
       /** The kind of rune, which decides the type of its payload. */
       readonly kind: J
-      /** Who may read it. Default: `public`. */
+      /** Its readers. Default: `public`. */
       readonly visibility?: Visibility
       /** When it happened, in milliseconds since 1970, UTC. */
       readonly at: number
-      /** Who caused it. */
+      /** Its cause. */
       readonly actor: Actor
       /** The content. */
       readonly payload: Payload<J>
@@ -56,7 +56,7 @@ export type Rune<K extends Kind = Kind> = {
   [J in K]: Header &
     Concerns &
     Partial<RecordedMove> & {
-      /** What happened. It decides the type of the payload. */
+      /** Its kind, which decides the type of the payload. */
       readonly kind: J
       /** The content. */
       readonly payload: Payload<J>
@@ -78,18 +78,18 @@ export interface Header {
   readonly prev_hash: string
   readonly hash: string
   readonly schema_version: number
-  /** The content of the payload was erased; what is left is the least its schema allows. The chain still verifies. */
+  /** The content of the payload was erased; the least that its schema allows remains. The chain still verifies. */
   readonly redacted?: true
 }
 
-/** Who may fire a trigger. Names that a specification has are the specification's. */
+/** The actors that may fire a trigger. Names that a specification has are the specification's. */
 // biome-ignore format: one line for what belongs together
 export const actors = [
   'tool_node', 'ecs_node', 'graph_runner', 'reasoning', 'human',
   'policy', 'recovery', 'timer', 'coordinator', 'scheduler',
 ] as const
 
-/** Who caused a rune. */
+/** The cause of a rune. */
 export type Actor = (typeof actors)[number]
 
 /** The four kinds of actor that readers see. */
@@ -106,7 +106,7 @@ export function actorCategory(actor: Actor): ActorCategory {
   return categories[actor] ?? 'system'
 }
 
-/** A rune as it stands in storage. `header` is canonical JSON; `hash` covers `prev_hash` and these very bytes. */
+/** A rune as it is stored. `header` is canonical JSON; `hash` covers `prev_hash` and these very bytes. */
 export interface StoredRecord {
   /** The place of the rune in its log. */
   readonly event_id: number
@@ -143,8 +143,8 @@ function withoutCondition(task: Json): Json {
 }
 
 /**
- * How a payload of an old version becomes one of the next. The stored bytes stay as they are, since their hash is in
- * the chain; only the reader sees the new shape. A kind without an entry has had one shape from the beginning.
+ * Converts a payload of an old version to the next. The stored bytes stay as they are, since their hash is in the
+ * chain; only the reader sees the new shape. A kind without an entry has always had one shape.
  */
 const steps: { readonly [K in Kind]?: readonly ((payload: Json) => Json)[] } = {
   'rune.redacted': [
@@ -215,11 +215,11 @@ function readingsText(readings: readonly Reading[]): string {
   return JSON.stringify(readings.map(({ because, guard, holds }) => ({ because, guard, holds })))
 }
 
-/** What is hashed for a record, in one format of the log. The hash itself is taken elsewhere: a browser takes it later. */
+/** The hashed texts of a record, in one format of the log. The caller hashes them: a browser does so later. */
 interface HashedTexts {
   readonly payload: (salt: string, payload: string) => string
   readonly rune: (prev_hash: string, header: string) => string
-  /** What a redaction left of a payload. */
+  /** The remains of a payload after a redaction. */
   readonly remains: (payload: string) => string
 }
 
@@ -266,7 +266,7 @@ export interface Carrier extends Concerns {
 
 type CarriedMove = RecordedMove & { readonly from: string; readonly trigger: string }
 
-/** Where a machine finds the subject that a rune of another machine moves along. */
+/** The subject that a rune of another machine moves, by machine. */
 const subjectOf: Readonly<Record<string, (rune: Carrier) => string | undefined>> = {
   agent: (rune) => rune.agent_id,
   session: (rune) => rune.session_id,
@@ -282,7 +282,7 @@ const edges = Map.groupBy(
   ({ edge }) => edge.rune,
 )
 
-/** Whether runes of this kind move anything along at all. */
+/** Whether runes of this kind carry moves of other subjects. */
 export function carries(kind: string): boolean {
   return edges.has(kind)
 }
@@ -293,7 +293,7 @@ export function carriedSubjects(rune: Carrier): readonly string[] {
   return moving.flatMap(({ machine }) => subjectOf[machine]?.(rune) ?? [])
 }
 
-/** The edges on which a rune carries subjects along, from where these are. */
+/** The edges on which a rune carries subjects, from their states. */
 export function carriedEdges(
   rune: Carrier,
   stateOf: (subject_id: string, machine: string) => string | undefined,
@@ -305,8 +305,8 @@ export function carriedEdges(
 }
 
 /**
- * The moves that a rune makes in machines other than its own. A subject that is not where the declared edge begins
- * stays where it is: a turn may end while its session is paused. So does one whose guards the rune has no readings of.
+ * The moves of a rune in machines other than its own. A subject that is not at the start of the declared edge does not
+ * move: a turn may end while its session is paused. Nor does one if the rune lacks the readings of the edge's guards.
  */
 export function carriedMoves(
   rune: Carrier,

@@ -14,7 +14,7 @@ import {
   type StoredRecord,
 } from './rune.ts'
 
-/** The first event that is not what was recorded, and how that shows. */
+/** The first event that differs from the record, and the evidence. */
 export interface BadEvent {
   readonly event_id: number
   readonly problem: string
@@ -48,11 +48,11 @@ export interface Verifier {
 export interface VerifierPorts {
   readonly sha256: Sha256
   readonly check: CheckSignature
-  /** The only keys whose signatures count. Undefined: every key counts, and the reader looks at which. */
+  /** The only keys whose signatures count. Undefined: every key counts, and the reader checks which. */
   readonly trusted: readonly string[] | undefined
   /** Without it, the newest. */
   readonly format?: LogFormat
-  /** Reads the guards of a session again, record by record. Without it, they are judged by the declarations alone. */
+  /** Reads the guards of a session again, record by record. Without it, only the declarations judge them. */
   readonly readAgain?: (session_id: string) => (record: StoredRecord) => string | undefined
 }
 
@@ -62,8 +62,8 @@ export type LogFormat = 1 | 2 | 3
 type Erasure = { readonly hash: string; readonly remains_sha256: string }
 
 /**
- * Checks the stored bytes of one session. Deleting, inserting, changing and moving events breaks the chain by itself;
- * cutting off the end, or hashing the whole chain again, shows only against marks that were kept elsewhere.
+ * Checks the stored bytes of one session. Deleted, inserted, changed and moved events break the chain. A cut end, or a
+ * chain that was hashed again, shows only against marks that were kept elsewhere.
  */
 export function createVerifier(session_id: string, ports: VerifierPorts, marks: readonly Mark[] = []): Verifier {
   const { sha256, check, trusted, format = 3 } = ports

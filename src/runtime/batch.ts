@@ -17,7 +17,7 @@ export interface Subject<N extends MachineName = MachineName> {
   readonly about: Concerns
 }
 
-/** What identifies a run; a view of it fits. */
+/** The ids of a run; a view of it fits. */
 export type RunIds = Pick<RunView, 'run_id' | 'agent_id'>
 
 /** The ids that every rune of a run carries. */
@@ -36,7 +36,7 @@ export function executionOf({ call_id, execution_id }: CallView): string {
   return execution_id
 }
 
-/** What a question concerns: its call, or what asked it where no call did. */
+/** The subject of a question: its call, or the plan or goal that asks. */
 function aboutQuestion(question: InteractionView, call: CallView | undefined): Concerns {
   const { run_id, coordination_id, goal_id, task_id } = question
   if (call !== undefined) return aboutCall(call)
@@ -48,7 +48,7 @@ function aboutQuestion(question: InteractionView, call: CallView | undefined): C
   }
 }
 
-/** Makes the subject of each machine from what identifies it. */
+/** Makes the subject of each machine from its ids. */
 export const subject = {
   session: (id: string): Subject<'session'> => ({ machine: 'session', id, about: {} }),
   agent: (id: string): Subject<'agent'> => ({ machine: 'agent', id, about: { agent_id: id } }),
@@ -64,7 +64,7 @@ export const subject = {
     id: executionOf(call),
     about: aboutCall(call),
   }),
-  /** A question that is recorded now, about what is given. */
+  /** A question that is recorded now, about the given subject. */
   newQuestion: (id: string, about: Concerns): Subject<'interaction'> => ({
     machine: 'interaction',
     id,
@@ -94,18 +94,18 @@ interface Handle<N extends MachineName> {
   open(payload: Payload<OpeningKind<N>>, visibility?: Visibility): void
   /**
    * Moves the subject. Kind and payload follow from machine and trigger. The guards of the edge are evaluated over the
-   * record and the given facts; their readings are written into the rune. Throws `transition_refused`.
+   * record and the given facts; the rune has their readings. Throws `transition_refused`.
    */
   move<const T extends TriggerOf<Named<N>>>(
     trigger: T,
     payload: Payload<KindOn<N, T>>,
     ...facts: GivenFacts<N, T>
   ): StateOf<Named<N>>
-  /** What `move` would decide: whether the trigger is legal here, and what each guard found. Nothing is recorded. */
+  /** The decision of `move`, without a rune: whether the trigger is legal here, and the reading of each guard. */
   decide<const T extends TriggerOf<Named<N>>>(trigger: T, payload: unknown, ...facts: GivenFacts<N, T>): Decision
 }
 
-/** The runes of one append, in the making. The one place that writes a status: every move asks `transition()`. */
+/** The runes of one append, while they are decided. Only this writes a status: every move calls `transition()`. */
 export interface Batch {
   on<N extends MachineName>(subject: Subject<N>, actor: Actor): Handle<N>
   record<K extends Kind>(kind: K, entry: Entry<K>, about?: Concerns): void
@@ -142,14 +142,14 @@ export function createBatch(state: SessionState, at: number): Batch {
     if (!moved.has(subject_id)) moved.set(subject_id, state.subjects.get(subject_id)?.version ?? 0)
   }
 
-  /** The subject is in its new state before the guards of what it carries along are read. */
+  /** The subject is in its new state before the guards of its carried moves are read. */
   function enter({ machine: name, id, about }: Subject, trigger: string | null, to: string) {
     moves.push({ machine: name, trigger, thread: threadOf(name, about) })
     restOn(id)
     overlay.set(id, restingState(machineOf(name), to))
   }
 
-  /** The readings of the edges on which a rune carries other subjects along. An edge that its guards refuse is not taken. */
+  /** The readings of the edges on which a rune carries other subjects. An edge that its guards refuse is not taken. */
   function carriedReadings(rune: Carrier, payload: unknown): readonly Reading[] {
     return carriedEdges(rune, stateOf).flatMap(({ machine, subject_id: id, edge }) => {
       const now = { state, stateOf, runes, id, about: rune, payload, at }
@@ -169,7 +169,7 @@ export function createBatch(state: SessionState, at: number): Batch {
       const from = stateOf(id) ?? (machine.opens === null ? machine.initial : undefined)
       if (from === undefined) throw faults.not_found({ what: name, id })
       const now = { state, stateOf, runes, id, about, payload, at }
-      // What the record says counts, whatever else the given facts have.
+      // Facts of the record win over given facts.
       return transition(machine, from, trigger, { ...given, ...recordedFacts(name, trigger, now) })
     }
     return {

@@ -8,7 +8,7 @@ import type { Rune } from '../runes/rune.ts'
 import { type Batch, createBatch } from './batch.ts'
 import type { Engine } from './engine.ts'
 
-/** What to record, given the state of a session. Without a batch nothing is recorded, and `answer` gets no runes. */
+/** The runes to record in a session. Without a batch nothing is recorded, and `answer` gets no runes. */
 interface Decision<A> {
   readonly batch?: Batch
   /** Subjects that the decision read without moving them. */
@@ -27,9 +27,9 @@ const atOnce = 3
 const longestWaitMs = 50
 
 /**
- * Loads the session, decides, and appends on the condition that what was read is still so. A decision that loses a race
- * is taken again from the state as it is then; after 20 losses it is refused as `contended`. A command holds no lease
- * and carries no fence.
+ * Loads the session, decides, and appends on the condition that the subjects it read have not moved. A decision that
+ * loses a race is decided again on the new state; after 20 losses it is refused as `contended`. A command holds no
+ * lease and carries no fence.
  */
 export async function decideAndAppend<A>(
   engine: Pick<Engine, 'sessions' | 'preserving' | 'isAlone' | 'random'>,
@@ -64,12 +64,12 @@ export async function decideAndAppend<A>(
   return faults.contended({ session_id, tries: raceTries })
 }
 
-/** The same for a command: a refusal of the log is thrown as the refusal of the command. */
+/** As `decideAndAppend`, for a command: a refusal of the log is thrown as the refusal of the command. */
 export async function attempt<A>(engine: Engine, session_id: string, decide: Decide<A>): Promise<A> {
   return accepted(await decideAndAppend(engine, session_id, decide))
 }
 
-/** As `attempt`: what `write` puts into the next batch of the session is appended. An empty batch records nothing. */
+/** Like `attempt`, but `write` fills the batch. An empty batch records nothing. */
 export function change<A>(engine: Engine, session_id: string, write: (batch: Batch) => A | Promise<A>): Promise<A> {
   return attempt(engine, session_id, async (state) => {
     const batch = createBatch(state, engine.clock.now())
@@ -79,9 +79,9 @@ export function change<A>(engine: Engine, session_id: string, write: (batch: Bat
 }
 
 /**
- * Lets other writers finish first, at random, so that those that lost together do not race again together. Writers of
- * this process need turns of the event loop; writers of other processes need real time, up to 1, 2, 4 … 50 ms. The
- * clock of the runtime is not asked: no state depends on this wait.
+ * Lets other writers finish first, with a random wait, so that the losers do not race again together. Writers of this
+ * process need turns of the event loop. Writers of other processes need real time, up to 1, 2, 4 … 50 ms. This does not
+ * use the clock of the runtime: no state depends on the wait.
  */
 export async function backOff({ isAlone, random }: Pick<Engine, 'isAlone' | 'random'>, lost: number): Promise<void> {
   if (lost < atOnce) return

@@ -22,17 +22,11 @@ export interface Agent {
   readonly instructions: string
   /** The limits of the agent in one session, over all its runs. Null, the default: no limits. */
   readonly budget: BudgetOptions | null
-  /**
-   * The price of the model. Without it, costs are not counted, and a limit in `costUsd` is never reached. Default:
-   * null.
-   */
+  /** The price of the model. Without it, costs are not counted, and `costUsd` has no effect. Default: null. */
   readonly price: Price | null
   /** How many rounds of calls one turn may take before the run fails with `ROUND_LIMIT`. Default: 50. */
   readonly maxRounds: number
-  /**
-   * How often and when a failed answer of the model is tried again. Default: 3 tries, with at most 1 s and 2 s in
-   * between.
-   */
+  /** How often and when a failed answer is tried again. Default: 3 tries, with at most 1 s and 2 s in between. */
   readonly retries: RetryPolicy
   /** Whether the agent gets the built-in tool that hands a step to a person. Default: true. */
   readonly mayAsk: boolean
@@ -47,12 +41,12 @@ export interface Agent {
 /** An agent as the runtime works with it. */
 export interface AgentDefinition extends Omit<Agent, 'budget'> {
   readonly model: Model
-  /** As it is recorded when the agent is spawned. */
+  /** The budget as it is recorded when the agent is spawned. */
   readonly budget: Budget | null
   readonly registry: Registry
 }
 
-/** What `agent` takes: `role`, `model`, and any other field of an agent. */
+/** The argument of `agent`: `role`, `model`, and any other field of an agent. */
 export type AgentOptions = Pick<Agent, 'role' | 'model'> &
   Partial<Pick<Agent, 'tools' | 'instructions' | 'maxRounds' | 'mayAsk' | 'delegates' | 'mcp' | 'prepare'>> & {
     /** As in `Agent`. */
@@ -72,7 +66,7 @@ export function agent(given: AgentOptions): Agent {
   return checkedAgent(given, typeof role === 'string' ? role.slice(0, longestQuote) : sayValue(role), '')
 }
 
-/** Fills in defaults and refuses what does not fit, with the path of the field: `path` is such as `agents.support.`. */
+/** Fills in defaults and refuses fields that do not fit, with their path: `path` is such as `agents.support.`. */
 export function checkedAgent(written: AgentOptions | undefined, name: string, path: string): Agent {
   const given: AgentOptions = Object(typeof written === 'object' ? written : {})
   const defined: Agent = {
@@ -169,7 +163,7 @@ function problemWithModel(model: unknown): string | undefined {
   if (specificationVersion === undefined || typeof doStream !== 'function')
     return "Its model has no id and stream, and no doStream either. Pass the model object of an AI SDK provider package, or for a first try: import { scriptedModel } from 'statewright/testing'."
   if (!spoken.has(specificationVersion))
-    return `Its model speaks version ${sayValue(specificationVersion)} of the AI SDK's model interface; v3 and v4 are understood. Install a release of its provider package that fits.`
+    return `The model implements version ${sayValue(specificationVersion)} of the AI SDK model interface. Supported: v3, v4. Install a release of its provider package that fits.`
   if (typeof provider !== 'string' || typeof modelId !== 'string')
     return 'Its model does not say its provider and modelId.'
   return undefined

@@ -16,7 +16,7 @@ import type { Tool, ToolContext } from './tools/tool.ts'
 /** A delegated task may take days, if its agent waits for a person. */
 const patience_ms = 2 ** 31 - 1
 
-/** The tool that hands a task to another agent. The id of the child follows from the call: a repetition finds it. */
+/** The tool that delegates a task. The id of the child follows from the call: a repetition finds it. */
 export function delegateTool(name: string, engineOf: () => Engine): Tool {
   return tool({
     name: `delegate.${name}`,
@@ -38,7 +38,7 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
     change(engine, sessionId, (batch) => {
       const { state } = batch
       const parent = state.runs.get(context.runId)
-      // Setting up the agent may take so long that its parent no longer waits. A task that is begun then would have no parent.
+      // The setup of the agent may outlast its parent. A task that begins then would have no parent.
       if (parent === undefined || state.calls.get(callId)?.contract !== 'running')
         throw new Error('The run that gave the task is over, so the task was not begun.')
       if (state.runs.has(child)) return
@@ -51,7 +51,7 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
       if (problem !== undefined) return
       const { mode, strict: interactive_require_user_reply, allowed_tools, visibility } = parent
       const submission = { agent: name, input: task, mode, interactive_require_user_reply }
-      // A plan that binds the parent binds each agent that gets a part of its task.
+      // A plan that binds the parent also binds each agent that gets a part of its task.
       openRun(batch, { run_id: child, agent_id }, submission, {
         parent: { run_id: context.runId, call_id: callId },
         allowed_tools,
@@ -61,7 +61,7 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
   )
   if (problem !== undefined) throw faults.agent_unfit({ agent: name, problem })
   engine.wake(sessionId, child)
-  // The parent waits without a worker's slot, or parents could take all of them and their children none.
+  // The parent waits without a worker's slot. Otherwise parents could take all slots and their children none.
   const takeBack = engine.lendSlot(context.runId)
   try {
     const run = await once(engine.sessions, sessionId, ({ runs }) => ifOver(runs.get(child)), context.signal)
@@ -85,7 +85,7 @@ function oneByOne<A>(lines: Map<string, Promise<unknown>>, line: string, work: (
   return mine
 }
 
-/** Withdraws the tasks of a session whose giver is over, and dismisses their agents. */
+/** Withdraws the tasks of a session whose parent run is over, and dismisses their agents. */
 export async function withdrawOrphans(engine: Engine, session_id: string): Promise<void> {
   const state = await engine.sessions.load(session_id)
   for (const run of [...state.openRuns.values()]) {
@@ -100,7 +100,7 @@ export async function withdrawOrphans(engine: Engine, session_id: string): Promi
   }
 }
 
-/** Stops every task below a run that was asked to stop. Its request is on record, so no further task begins. */
+/** Stops every task below a run that was asked to stop. Its request is recorded, so no further task begins. */
 export async function stopTasks(engine: Engine, session_id: string, run_id: string, how: Stop): Promise<void> {
   const state = await engine.sessions.load(session_id)
   const below = [...state.openRuns.values()].filter((run) =>
@@ -125,17 +125,17 @@ function dismiss(engine: Engine, session_id: string, agent_id: string): Promise<
 
 type DelegationLimits = Pick<Settings, 'maxDelegationDepth' | 'maxOpenDelegations' | 'maxDelegations'>
 
-/** The runs that a task was handed down through, the nearest first. A run that a person submitted has none. */
+/** The chain of parent runs of a delegated run, the nearest first. A run that a person submitted has none. */
 export function ancestorsOf(state: SessionState, run: RunView): readonly RunView[] {
   const above: RunView[] = []
   for (let at = giverOf(state, run); at !== undefined; at = giverOf(state, at)) above.push(at)
   return above
 }
 
-/** By its id and not by its call, which is forgotten when it is over. */
+/** By the id of the run: its call is forgotten when it is over. */
 const giverOf = (state: SessionState, { parent_run_id }: RunView) => state.runs.get(parent_run_id ?? '')
 
-/** A run above was asked to stop, or is over: nothing below it begins any more. */
+/** A run above was asked to stop, or is over: no run below it begins. */
 export function isStoppedAbove(state: SessionState, run: RunView): boolean {
   return ancestorsOf(state, run).some((above) => above.cancel !== null || isTerminal(runMachine, above.status))
 }

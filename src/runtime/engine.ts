@@ -14,7 +14,7 @@ import type { Policy } from './tools/policy.ts'
 /** The ports, settings and shared state of the runtime in one process. Tests replace the ports. */
 export interface Engine {
   readonly runelog: Runelog
-  /** No other process works on the runs of the store, with agents that this one may not have. */
+  /** No other process works on the runs of the store, with agents that this process may lack. */
   readonly isAlone: boolean
   /** This process takes every run. False: it only gives commands, or works for one command. */
   readonly isWorking: boolean
@@ -24,24 +24,24 @@ export interface Engine {
   readonly ids: Ids
   readonly random: Random
   readonly sha256: Sha256
-  /** Takes registered secrets out of what the model wrote and tools say, before any of it is hashed, shown or kept. */
+  /** Takes registered secrets out of the output of models and tools, before it is hashed, shown or stored. */
   readonly redactor: Redactor
   readonly leases: Leases
   readonly agents: ReadonlyMap<string, AgentDefinition>
   readonly policy: Policy
   readonly settings: Settings
-  /** Executions whose tool has been called and has not returned, whether someone still waits for it or not. */
+  /** Executions whose tool was called and has not returned, also after it was given up. */
   readonly atWork: AtWork
-  /** By session: the last task that is being handed on. One after the other, so that each sees those before it. */
+  /** By session: the last task that is being delegated. One at a time, so that each sees those before it. */
   readonly delegating: Map<string, Promise<unknown>>
   /** Runs of goals that this process is about to take: each has its place already. */
   readonly taking: Set<string>
   /** Runs of goals that found no place; the driver of the goal wakes them when there may be one. */
   readonly turnedAway: Set<string>
-  /** Text on its way, before it is durable. It has no id and is replaced by the text of a rune. */
+  /** Text that is not recorded yet. It has no id, and the text of a rune replaces it. */
   readonly ephemeral: (delta: EphemeralDelta) => void
   readonly autonomy: Autonomy
-  /** Which waiting runs were there before this process, and have not been touched since. */
+  /** The runs that were waiting before this process started and have not been touched since. */
   readonly preserving: Preserving
   /** Resolves when no worker of this process holds a run of the session. */
   readonly released: (session_id: string) => Promise<void>
@@ -49,12 +49,12 @@ export interface Engine {
   /** Frees the slot of a run that only waits. Call the returned function to count the run again. */
   readonly lendSlot: (run_id: string) => () => void
   readonly deadline: (interaction_id: string, session_id: string, at: number) => void
-  /** Keeps an output that is too long for the model, and says where. */
+  /** Stores an output that is too long for the model, and returns its reference. */
   readonly keepWhole: KeepWhole
   readonly warn: (message: string, details: object) => void
   readonly log: Log
   readonly isStopping: () => boolean
-  /** The process is about to end: nothing new is begun, and what is held here is let go of. */
+  /** The process is about to end: nothing new begins, and held runs are released. */
   readonly abandon: () => void
   /** Aborts when this process has released every run: no result will arrive here any more. */
   readonly closing: AbortSignal
@@ -62,11 +62,11 @@ export interface Engine {
 
 /** Recovers a session when a command first touches it: see `recovery/recover.ts`. */
 export interface Preserving {
-  /** This process has recovered the store. What has waited since before is due. */
+  /** The store is recovered. Runs that were waiting before the start may now be preserved. */
   begin(now: number): void
   parked(run_id: string): void
   taken(run_id: string): void
-  /** Before a command touches a session: records what is due in it. If that fails, the command is refused. */
+  /** Before a command touches a session: records its due moves. If that fails, the command is refused. */
   touch(state: SessionState): Promise<void>
 }
 
@@ -76,14 +76,14 @@ export interface Settings {
   readonly worker: string
   /** How long a worker keeps a run without renewing its lease. Default: 5000. */
   readonly leaseMs: number
-  /** How long a run that need not have a reply waits for one. Default: 15 minutes. */
+  /** How long a run that may continue without a reply waits for one. Default: 15 minutes. */
   readonly replyTimeoutMs: number
   /**
    * How long a cancelled effect may take to end. After that it is cancelled, or unknown if it cannot be undone.
    * Default: 5000.
    */
   readonly cancelGraceMs: number
-  /** How long after its timeout a stopped worker might still act; null where a dead process is surely dead. */
+  /** How long after its timeout a stopped worker might still act; null if a dead process cannot act. */
   readonly lateWorkerMs: number | null
   /** How often a run may be requeued without progress before it fails. Default: 5. */
   readonly requeueLimit: number
@@ -109,7 +109,7 @@ export interface EphemeralDelta {
   readonly round: number
   /** Where the piece begins in the text of its channel and round, in characters. */
   readonly offset: number
-  /** What the model says, or what it thinks. */
+  /** `text`: the model's answer; `reasoning`: its reasoning. */
   readonly channel: 'text' | 'reasoning'
   /** The piece. */
   readonly text: string

@@ -3,13 +3,11 @@ import { guarded } from './scopes.ts'
 import { readThrown } from './thrown.ts'
 
 /**
- * The signal of a controller, with an `aborted` that looks before it answers. A timer cannot be trusted for this: a
- * process that was stopped wakes with all its timers overdue, and the timer of a tool may run before ours. `look`
- * aborts the controller if it has to be. It is called on every read of `aborted`, `reason` and `throwIfAborted`, so it
- * must be cheap.
- *
- * It is a real `AbortSignal`: `fetch`, `AbortSignal.any` and event listeners accept it. Listeners are called
- * once `look` has aborted the controller, or when the timer has fired.
+ * The signal of a controller, with an `aborted` that checks `look` first. A timer is not enough: a process that was
+ * stopped wakes with all its timers overdue, and a timer of the tool may fire before ours. `look` aborts the controller
+ * if it has to be aborted. Each read of `aborted`, `reason` and `throwIfAborted` calls it, so it must be cheap. It is a
+ * real `AbortSignal`: `fetch`, `AbortSignal.any` and event listeners accept it. Listeners are called once `look` has
+ * aborted the controller, or when the timer has fired.
  */
 export function liveSignal({ signal }: AbortController, look: () => void): AbortSignal {
   looks.set(signal, look)
@@ -21,7 +19,7 @@ type Listener = Parameters<Add>[1]
 
 type Warning = { readonly warn: (message: string, details: object) => void; readonly redactor: Redactor }
 
-/** The same signal, whose listeners may throw, which would end the process: that is a warning about `subject`. */
+/** The same signal, for listeners that may throw. The error becomes a warning about `subject`. */
 export function guardListeners(signal: AbortSignal, { warn, redactor }: Warning, subject: object): AbortSignal {
   const onError = (thrown: unknown) => {
     const error = readThrown(thrown, redactor.redact).message

@@ -50,15 +50,13 @@ function renamed(given: object, rename: (name: string) => string): object {
   )
 }
 
-/** What an agent, a run or a session may spend. A limit that is left out does not exist; 0 allows nothing. */
+/** The limits of an agent, a run or a session. A limit that is left out does not exist; 0 allows nothing. */
 export interface BudgetOptions {
   /** Input and output tokens of the model together. */
   readonly tokens?: number | undefined
   /** Calls of tools. */
   readonly toolCalls?: number | undefined
-  /**
-   * Milliseconds during which models and tools work. Time in the queue or spent waiting for a person does not count.
-   */
+  /** Milliseconds of work of models and tools. Time in the queue or spent waiting for a person does not count. */
   readonly wallTimeMs?: number | undefined
   /** US dollars by the `price` of the agent. */
   readonly costUsd?: number | undefined
@@ -74,7 +72,7 @@ export const budgetOptions = plainObject({
   costUsd: cost_usd,
 })
 
-/** What agents may do without asking. */
+/** The actions that agents may take without asking. */
 export interface PolicyOptions {
   /** `read_only` denies changes, `auto` asks before them, `full_access` runs everything. Default: `auto`. */
   readonly mode?: Policy['mode']

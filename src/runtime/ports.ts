@@ -1,4 +1,4 @@
-/** Time, waiting and names come from outside, so that tests move them by hand. */
+/** Time, waiting and ids are ports, so that tests control them. */
 export interface Clock {
   /** Milliseconds since 1970, UTC. May jump when someone sets the clock. */
   now(): number
@@ -12,9 +12,9 @@ export interface Timers {
   after(ms: number, fn: () => void): Cancel
 }
 
-/** A log for those who look for a bug. It has names and ids, never texts, arguments or results. */
+/** A log for debugging. It has names and ids, never texts, arguments or results. */
 export interface Log {
-  /** Something of the developer's failed, with its stack. */
+  /** Code of the developer failed, with its stack. */
   info(message: string, details: object): void
   /** Each step: a run is taken, a tool is called, a model answers. */
   debug(message: string, details: object): void
@@ -25,11 +25,11 @@ export type Cancel = () => void
 
 /** Makes new ids. */
 export interface Ids {
-  /** A new name: `next('exe')` gives `exe_` and 16 hex digits. */
+  /** A new id: `next('exe')` gives `exe_` and 16 hex digits. */
   next(prefix: string): string
 }
 
-/** A number from 0 to 1. Nothing that must not be guessed depends on it. */
+/** A number from 0 to 1, for values that need not be unpredictable. */
 export type Random = () => number
 
 /** Resolves after `ms`, or as soon as one of the signals fires. */

@@ -23,19 +23,17 @@ export interface RunResult {
   readonly runId: string
   /** A final state of the run machine, such as `succeeded`, `failed` or `canceled`. */
   readonly status: RunStatus
-  /** What the agent answered; null if the run did not succeed. */
+  /** The answer of the agent; null if the run did not succeed. */
   readonly result: Json | null
-  /** Why the run did not succeed, for programs. */
+  /** The reason why the run did not succeed, for programs. */
   readonly errorCode: string | null
-  /** Why the run did not succeed, for people. */
+  /** The reason why the run did not succeed, for people. */
   readonly message: string | null
 }
 
-/** Which events of a run to read, and how long. */
+/** The range of events to read. */
 export interface EventOptions {
-  /**
-   * The `event_id` of the last rune that the reader has: only later runes come. Default: from the beginning of the run.
-   */
+  /** The `event_id` of the last rune that the reader has: only later runes come. Default: from the run's beginning. */
   readonly after?: number | undefined
   /** Ends the stream when it aborts. */
   readonly signal?: AbortSignal | undefined

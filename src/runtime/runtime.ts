@@ -31,7 +31,7 @@ interface RuntimePorts extends Pick<Engine, Given>, Partial<Pick<Engine, 'leases
   /** How this process works together with others, where the store can be shared. */
   readonly member?: Member
   readonly foldCache?: FoldCache
-  /** This process works for one command, and only on what that asks for. Without it, it takes every run if it works. */
+  /** This process works for one command, and only on its runs. Without it, a worker takes every run. */
   readonly assignment?: Assignment | undefined
 }
 
@@ -237,7 +237,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     },
     idle: dispatch.idle,
 
-    /** Lets go of every run at its next boundary and takes no more. The store stays open. */
+    /** Releases every run at its next boundary and takes no more. The store stays open. */
     async stop(): Promise<void> {
       abandon()
       await dispatch.stop()

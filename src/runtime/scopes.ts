@@ -36,14 +36,14 @@ export function requestField(request_id: string | undefined): { readonly request
   return request_id === undefined ? {} : { request_id }
 }
 
-/** The call that uncaught errors are attributed to: those of its tool, and of timers, sockets or promises that it left. */
+/** The call to which uncaught errors belong: of its tool, and of timers, sockets and promises that the tool started. */
 export interface Culprit {
   readonly about: Readonly<Record<'tool' | 'call_id' | 'run_id' | 'session_id', string>>
-  /** What was thrown, with its stack and without registered secrets. */
+  /** The error with its stack and without registered secrets. */
   describe(thrown: unknown): string
-  /** Once the crash is recorded: whether the action happened is not known. */
+  /** True once the crash is recorded: the outcome of the action is unknown. */
   isUnknown(): boolean
-  /** Ends the call with what was thrown. Resolves when that is on record, or when there is nothing to record. */
+  /** Ends the call with the error. Resolves when that is recorded, or when there is nothing to record. */
   crash(thrown: unknown, fate: Fate): Promise<void>
 }
 
@@ -67,7 +67,7 @@ export function culpritNow(): Culprit | undefined {
   return callScope.getStore()
 }
 
-/** A listener is the caller's own code: only `onError` gets what it throws or rejects with. */
+/** A listener is the caller's code: only `onError` gets its errors and rejections. */
 export function guarded<A extends unknown[]>(
   listener: (...args: A) => unknown,
   onError: (thrown: unknown) => void,

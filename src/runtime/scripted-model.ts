@@ -8,7 +8,7 @@ import { sayValue } from './thrown.ts'
 
 /** One answer of a scripted model. */
 export interface Scripted {
-  /** What it says. Empty: nothing. */
+  /** The text of the answer. Empty: none. */
   readonly text: string
   /** The tools that it calls, with JSON text or a value as arguments. */
   readonly calls: readonly { readonly name: string; readonly arguments: string | Json }[]
@@ -30,13 +30,13 @@ export const call = (name: string, args: string | Json = {}): Scripted =>
 /** A scripted question to a person. */
 export const ask = (request: Json): Scripted => call(askPersonName, request)
 
-/** One answer that says and calls all of this. */
+/** One answer with all of these texts and calls. */
 export function together(...parts: readonly Scripted[]): Scripted {
   for (const part of parts) checked('together', part)
   return { text: parts.map((part) => part.text).join(''), calls: parts.flatMap((part) => part.calls) }
 }
 
-/** A stream that breaks. In a list it breaks at each retry; for a failure that passes, pass a function as the script. */
+/** A stream that breaks. In a list it breaks at each retry; for a temporary failure, pass a function as the script. */
 export function breakOff(
   message: string,
   options: { readonly errorType?: string; readonly retryable?: boolean; readonly text?: string } = {},
@@ -47,7 +47,7 @@ export function breakOff(
   return checked('breakOff', { text, calls: [], error: { errorType, message, retryable } })
 }
 
-/** Refuses what is no answer, where it is written and not where it is played. */
+/** Refuses an invalid answer where it is written, not where it is played. */
 function checked(name: string, answer: Scripted): Scripted {
   const problem = problemWith(answer)
   if (problem === undefined) return answer
@@ -92,9 +92,9 @@ export interface ScriptedModelOptions {
 }
 
 /**
- * A model that plays a script. Which answer comes next follows from the dialogue alone: from how many answers it has
- * had, not counting those that were cut short. So it answers the same after a restart, in any process. A list that has
- * no answer left is a model error (`script_ended`), which fails the run.
+ * A model that plays a script. The next answer follows from the dialogue alone: from the number of its answers, without
+ * those that were cut. So it answers the same after a restart, in any process. A list that has no answer left is a
+ * model error (`script_ended`), which fails the run.
  */
 export function scriptedModel(script: Script, options: ScriptedModelOptions = {}): Model {
   const { pieces = 1, beforeDelta } = readOptions(script, options)
@@ -139,7 +139,7 @@ function readOptions(script: Script, options: ScriptedModelOptions): ScriptedMod
 function played(answer: Scripted): Scripted {
   const problem = problemWith(answer)
   if (problem === undefined) return answer
-  const message = `The function of the script returned what cannot be played. ${problem}`
+  const message = `The script function returned an invalid answer. ${problem}`
   return breakOff(message, { errorType: 'script_unfit', retryable: false })
 }
 
@@ -154,7 +154,7 @@ function cut(text: string, pieces: number): string[] {
   return Array.from({ length: Math.ceil(text.length / size) }, (_, i) => text.slice(i * size, (i + 1) * size))
 }
 
-/** Counts the answers of a dialogue that grows, without starting over: each answer remembers its number. */
+/** Counts the answers of a growing dialogue incrementally: each answer remembers its number. */
 function createAnswerCount(): (messages: readonly Message[]) => number {
   const known = new WeakMap<Message, { readonly index: number; readonly count: number }>()
   return (messages) => {

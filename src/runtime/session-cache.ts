@@ -15,10 +15,10 @@ import { recording } from './scopes.ts'
 export interface Sessions {
   /** The state of a session as of its last rune. The same object each time: it changes as runes are folded in. */
   load(session_id: string): Promise<SessionState>
-  /** Records a batch and folds it in. Recorded runes are on disk, and in the fold, when the promise resolves. */
+  /** Records a batch and folds it in. When the promise resolves, the runes are on disk and in the fold. */
   commit(state: SessionState, batch: Batch, terms: Pick<Append, 'expect' | 'fence'>): Promise<Recorded | Refused>
   refresh(state: SessionState): Promise<void>
-  /** Folds the session again when it is needed next: something in it was redacted. */
+  /** Folds the session again when it is needed next: content in it was redacted. */
   forget(session_id: string): void
   /** Calls back after runes were folded into a session. Returns `unsubscribe`. */
   listen(session_id: string, listener: () => void): () => void
@@ -29,7 +29,7 @@ const kept = 2_000
 
 const saveEvery = 4_000
 
-/** Folded sessions, kept at hand. `exclusive`: no other process writes to the store, so a fold stays current. */
+/** Folded sessions in memory. `exclusive`: no other process writes to the store, so a fold stays current. */
 export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: FoldCache = noFoldCache): Sessions {
   const states = new Map<string, SessionState>()
   const loading = new Map<string, Promise<SessionState>>()
@@ -192,7 +192,7 @@ export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: 
       batch.check()
       const append = (request_id?: string) =>
         runelog.append({ session_id: state.session_id, runes: requested(batch.runes, request_id), ...terms })
-      // A worker acts for its run, never for the request that happened to wake it.
+      // A worker does not inherit the request that woke it: its appends carry no `request_id`.
       const runes = await (terms.fence === undefined ? recording(append) : append())
       if (runes instanceof Fault) return runes
       const kept = states.get(state.session_id)

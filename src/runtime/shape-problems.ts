@@ -46,7 +46,7 @@ export function refuseUnknown(
   if (unknown !== undefined) throw faults.bad_definition({ ...of, problem: unknownField(unknown, known) })
 }
 
-/** Everything that is wrong at once, so that one more try is enough. */
+/** All problems of a value at once, so that one more try is enough. */
 export function shapeProblems(error: z.ZodError): Problem[] {
   return error.issues.map((issue) => ({ pointer: pointerTo(issue.path), problem: issue.message }))
 }
@@ -71,7 +71,7 @@ export function fieldIssues(error: z.ZodError): { readonly path: PropertyKey[]; 
 
 const longest = 400
 
-/** The first of them in one sentence, without its full stop. Both texts may be quotations, so each is cleaned and cut. */
+/** The first problem in one sentence, without its full stop. Quoted texts are cleaned and cut. */
 export function problemSentence(problems: readonly Problem[], clean = asItIs): string {
   const each = problems.slice(0, mostProblems).map(({ pointer, problem }) => {
     const says = clean(`${pointer === '' ? '' : `${pointer}: `}${problem}`)

@@ -6,10 +6,10 @@ import type { Runelog } from '../runelog/port.ts'
 import { blobRef } from '../runes/redaction.ts'
 import type { Clock } from './ports.ts'
 
-/** What a store that several processes share offers besides its log: leases, and a queue that brings work. */
+/** The parts of a shared store besides its log: leases, and a queue that brings work. */
 export interface SharedStore {
   readonly lease_ms: number
-  /** The time that all processes on the store go by. */
+  /** The clock that all processes on the store use. */
   readonly clock: Clock
   /** Makes the member that stands for this process. */
   member(): Member
@@ -33,7 +33,7 @@ export interface Member {
   leave(): Promise<readonly AbandonedRun[]>
   /** Stops renewing leases and bringing tasks, as if the process had died. */
   abandon(): void
-  /** Resolves when nothing that can be done now waits in the queue or is under way, in any process, or when it was abandoned. */
+  /** Resolves when no task that can be done now is queued or under way, in any process, or when it was abandoned. */
   quiet(): Promise<void>
 }
 
@@ -59,7 +59,7 @@ export interface Tasks {
   abandoned(run: AbandonedRun): Promise<void>
 }
 
-/** Which runs this process holds, and until when. A lease only says when to stop trying; the epoch in each append decides. */
+/** The runs that this process holds. A lease only says when to stop trying; the epoch in each append decides. */
 export interface Leases {
   /** Called right before a run is taken: its lease counts from this moment. */
   instant(): Instant
@@ -92,9 +92,9 @@ export function leasesOfOneProcess(): Leases {
 }
 
 /**
- * Tools that were called and have not returned. A call may have been given up long ago, by its timeout, by a cancel or
- * by the loss of its lease: until its tool returns, the tool may act. Every process that works on a store has to see
- * the same, since a person may report to any of them that the action did not happen.
+ * Tools that were called and have not returned. A call may have been given up by its timeout, by a cancel or by the
+ * loss of its lease: until its tool returns, the tool may act. Every process on a store has to see the same, since a
+ * person may report to any of them that the action did not happen.
  */
 export interface AtWork {
   /** Records that a tool is about to be called. False: the lease of the run is over, and it must not be called. */
@@ -117,7 +117,7 @@ export interface Effect {
 
 /** How an effect ended. */
 export interface EffectEnd {
-  /** `threw` says nothing about what happened. */
+  /** `threw` leaves open whether it happened. */
   readonly how: 'returned' | 'threw'
   /** The call had been given up: no holder records its outcome. */
   readonly isLate: boolean
@@ -127,7 +127,7 @@ export interface EffectEnd {
 export type EffectState =
   /** It never began, or it has ended. */
   | { readonly state: 'none' }
-  /** Its worker says that it returned without an error: it happened. */
+  /** The worker reported a return without an error: it happened. */
   | { readonly state: 'done' }
   /** `worker` is null for this process. `isGone`: the store shows that the worker cannot act any more. */
   | { readonly state: 'at_work'; readonly worker: string | null; readonly isGone: boolean }
@@ -150,7 +150,7 @@ export function atWorkHere(): AtWork {
   }
 }
 
-/** Outputs that were too long for the model and the log, named by their content. */
+/** Outputs that were too long for the model and the log, stored under their hash. */
 export interface Blobs {
   /** Resolves once the text is safe; the reference goes into a rune after that. */
   keep(text: string): Promise<string>

@@ -15,7 +15,7 @@ export const asItIs: Clean = (text) => text
 
 type Thrown = { readonly message: string; readonly kind: string }
 
-/** The message and the kind of anything that was thrown. Never throws itself. */
+/** The message and the kind of any thrown value. Never throws itself. */
 export function readThrown(thrown: unknown, clean = asItIs): Thrown {
   const kind = text(() => {
     const { error_kind, code } = Object(thrown)
@@ -42,12 +42,12 @@ export function evidenceOf(source: Evidence['source'], thrown: unknown, clean: C
   }
 }
 
-/** Whether what was thrown carries this mark. */
+/** Whether the thrown value carries this mark. */
 export function isMarked(thrown: unknown, mark: string, as: unknown = true): boolean {
   return read(() => Object(thrown)[mark] === as) ?? false
 }
 
-/** Whether it is what a signal fired with, what platforms throw when one fires, or was caused by that. */
+/** Whether it is the reason of a signal, the platform's abort error, or an error caused by one. */
 export function isAbort(thrown: unknown, reason: unknown): boolean {
   const isFound = () => {
     for (let each = thrown, deep = 0; each instanceof Error && deep < 8; each = each.cause, deep++)
@@ -62,14 +62,14 @@ export function stackOf(thrown: unknown, clean = asItIs): string {
   return text(() => Object(thrown).stack, clean, most) ?? messageOf(thrown, clean, longest)
 }
 
-/** The same with what caused it, nearest first. */
+/** The same with its causes, nearest first. */
 export function stacksOf(thrown: unknown, clean: Clean): string {
   return chainOf(thrown)
     .map((each) => text(() => Object(each).stack, clean) ?? messageOf(each, clean, longest))
     .join('\ncaused by ')
 }
 
-/** The error and its causes. Of several errors that one error gathers, the first stands for all. */
+/** The error and its causes. An `AggregateError` is represented by its first error. */
 function chainOf(thrown: unknown): readonly unknown[] {
   const chain = [thrown]
   for (let each = thrown; chain.length <= mostCauses; ) {
@@ -96,7 +96,7 @@ function saidBy(thrown: unknown): string {
   return ownText(thrown) ?? 'An object was thrown. It has no message.'
 }
 
-/** The text that an object of some class gives of itself. Bytes are no text, and may be many. */
+/** The own text of an object with a class. Bytes are not text, and may be many. */
 function ownText(value: object): string | undefined {
   const { toString: convert } = value
   if (ArrayBuffer.isView(value) || convert === Object.prototype.toString || typeof convert !== 'function')
@@ -112,7 +112,7 @@ function codeOf(thrown: unknown, clean: Clean): string | undefined {
   }, clean)
 }
 
-/** HTTP clients put what was answered on the error itself, or on its `response`. */
+/** HTTP clients put the response on the error itself, or on its `response`. */
 function responseOf(thrown: unknown, clean: Clean): Evidence['response'] {
   const error = Object(thrown)
   const answer = read(() => Object(error.response))
@@ -137,7 +137,7 @@ function written(body: unknown): string {
 const textIn = ({ buffer, byteOffset, byteLength }: ArrayBufferView) =>
   new TextDecoder().decode(new Uint8Array(buffer, byteOffset, Math.min(byteLength, most + 1)))
 
-/** The first values. The rest is left out: a list may hold itself many times over, or have billions of items. */
+/** The first values. The rest is left out: a list may contain itself, or have billions of items. */
 function beginningOf(value: unknown, left: { values: number; characters: number }): unknown {
   left.values -= 1
   if (typeof value === 'string') {
@@ -178,7 +178,7 @@ export function beginning(whole: string, clean: Clean, length: number): string {
     .toWellFormed()
 }
 
-/** Reading what was thrown may throw again: it may be anything. */
+/** A thrown value may have getters that throw. */
 function read<T>(from: () => T): T | undefined {
   try {
     return from()

@@ -125,7 +125,7 @@ export const replyShapes = {
     })
     .refine(({ outcome, result }) => result === undefined || outcome === 'happened', {
       path: ['result'],
-      message: 'Only what happened has a result.',
+      message: '`result` is allowed only with "happened".',
     }),
 }
 

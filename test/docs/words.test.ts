@@ -17,7 +17,23 @@ const machineSentences = /\b(?:meaning|because|extension): (['"]).*?\1/g
 const clauses = /(?<=^|[.;:] )(?:what|who|whatever|whichever)\b[^.;:?]*/gi
 
 /** Folders whose comments and pages have no such clause. `docs/reference` repeats sentences of `src`. */
-const folders = ['test', 'docs', 'examples', 'bench', 'scripts']
+const folders = [
+  'test',
+  'docs',
+  'examples',
+  'bench',
+  'scripts',
+  'src/runtime',
+  'src/adapters',
+  'src/runelog',
+  'src/runes',
+  'src/kernel',
+  'src/observation',
+  'src/machines',
+]
+
+/** Not rewritten yet. */
+const later = 'src/adapters/workspace/'
 
 /** Generated from those sentences, and this file. */
 const exempt = ['docs/reference/machines.md', 'test/docs/words.test.ts']
@@ -81,7 +97,7 @@ function* sentencesIn(file: string): Generator<readonly [number, string]> {
 test('words: no clause of a comment or a page has what, who or whatever as its subject', () => {
   const found = files
     .filter((file) => folders.some((folder) => file.startsWith(`${folder}/`)) && !file.startsWith('docs/reference/'))
-    .filter((file) => /\.(?:tsx?|mjs|md)$/.test(file))
+    .filter((file) => /\.(?:tsx?|mjs|md)$/.test(file) && !file.startsWith(later))
     .flatMap((file) =>
       [...sentencesIn(file)].flatMap(([line, text]) =>
         (text.match(clauses) ?? []).map((said) => `${file}:${line} ${said}`),

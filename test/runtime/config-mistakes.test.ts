@@ -38,7 +38,7 @@ const rows: readonly [string, () => object | undefined, RegExp][] = [
   [
     'a model of an older generation',
     () => ({ model: { specificationVersion: 'v2', provider: 'p', modelId: 'm', doStream() {} } }),
-    /agents\.support\.model: .*"v2".*v3 and v4/,
+    /agents\.support\.model: .*"v2".*v3, v4/,
   ],
   [
     'a model without a key',

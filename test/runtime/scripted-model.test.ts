@@ -167,7 +167,7 @@ test('scripted model: a function that returns no answer fails the run, and the m
     expect(await hear(scriptedModel(() => returned as ReturnType<typeof say>))).toMatchObject({
       kind: 'error',
       errorType: 'script_unfit',
-      message: expect.stringContaining('The function of the script returned what cannot be played. '),
+      message: expect.stringContaining('The script function returned an invalid answer. '),
       retryable: false,
     })
 })

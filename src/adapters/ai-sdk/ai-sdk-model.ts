@@ -36,7 +36,7 @@ export function aiSdkModel(given: ProviderModel, settings: ModelSettings = {}): 
   refuseUnknown({ what: 'model', name: 'aiSdkModel' }, settings, known)
   const { maxOutputTokens, temperature, providerOptions } = settings
   const callSettings = withoutUndefined({ maxOutputTokens, temperature, providerOptions })
-  // biome-ignore lint/plugin: the providers declare each version of the interface apart; what is called here is in both.
+  // biome-ignore lint/plugin: each version of the interface is declared apart; both have the members used here.
   const model = given as unknown as StreamingModel
   const id = `${model.provider}:${model.modelId}`
   const warn = onceEach(settings.warn)
@@ -68,8 +68,8 @@ export function aiSdkModel(given: ProviderModel, settings: ModelSettings = {}): 
     id,
     problem: () => keyProblem(given),
     stream(request, signal) {
-      // Leaving the stream must end the request even while it is silent, and a generator cannot be left while it waits:
-      // so leaving aborts it.
+      // Leaving the stream must end the request even while it is silent. A generator cannot be left while it waits, so
+      // leaving aborts it.
       const left = new AbortController()
       const events = eventsOf(request, AbortSignal.any([signal, left.signal]))
       return {

@@ -100,9 +100,9 @@ const deepest = 5
 const wordFields = ['name', 'code', 'type', 'status', 'reason'] as const
 const innerFields = ['error', 'data', 'response', 'cause', 'errors'] as const
 
-/** Reads an error wherever providers and packages put what it is. Never throws; gives up after a few levels. */
+/** Reads an error in all places where providers put its data. Never throws; gives up after a few levels. */
 function evidenceIn(thrown: unknown) {
-  /** Names, codes and types of the error and of what caused it, in lower case. */
+  /** Names, codes and types of the error and of its causes, in lower case. */
   const words = new Set<string>()
   const messages: string[] = []
   const statuses: number[] = []
@@ -144,7 +144,7 @@ function parsed(body: unknown): unknown {
   }
 }
 
-/** How long a provider asks to be left alone: `retry-after-ms` (OpenAI), or `retry-after` in seconds or as a date. */
+/** The wait that a provider asks for: `retry-after-ms` (OpenAI), or `retry-after` in seconds or as a date. */
 export function retryAfter(headers: unknown, now: number): number | undefined {
   const given = new Map(
     Object.entries(Object(headers)).map(([name, value]) => [name.toLowerCase(), textOf(value).trim()]),

@@ -5,7 +5,7 @@ import type { ConsequenceLabel, ConsequenceView, Message, ModelCall } from '../.
 import type { CallPart, PromptMessage, ResultPart, WireNames } from './provider-shapes.ts'
 import { asGiven } from './read-part.ts'
 
-/** A request in the words of the AI SDK. */
+/** A request in the form of the AI SDK. */
 export function toPrompt(request: ModelRequest, names: WireNames, model: string): PromptMessage[] {
   const { instructions, memories, messages } = request
   const outcomes = new Map<string, ConsequenceView>()
@@ -13,7 +13,7 @@ export function toPrompt(request: ModelRequest, names: WireNames, model: string)
   // Before the message that is answered, and not at the end: a model answers the last message.
   const asked = messages.findLastIndex((message) => message.role === 'user')
   return [
-    // Only what the developer wrote. Memories hold text of tools, which must not speak with the voice of the system.
+    // Only text of the developer. Memories hold text of tools, which must not be in the system message.
     ...(instructions === '' ? [] : [{ role: 'system', content: instructions } as const]),
     ...messages.flatMap((message, i) => [
       ...(i === asked ? remembered(memories) : []),
@@ -42,8 +42,8 @@ function promptOf(message: Message, next: Message | undefined, { outcomes, names
     case 'tool':
       return []
     case 'assistant': {
-      // An answer that broke off was tried again, unless a person went on from there. Left in, it would be a
-      // beginning that the model has to continue, which many models refuse.
+      // An answer that broke off was tried again, unless a person continued from there. Otherwise the model would have
+      // to continue its beginning, which many models refuse.
       if (message.partial === true && next?.role !== 'user') return []
       const text = message.text.trim() === '' ? [] : [{ type: 'text', text: message.text } as const]
       const calls = message.calls.map((call) => callPart(call, names))
@@ -62,7 +62,7 @@ function userText(content: Json): string {
   return text.trim() === '' ? '(an empty message)' : text
 }
 
-/** Arguments that were no object are wrapped in one: providers take nothing else. */
+/** Arguments that are no object are wrapped in one: providers refuse all other values. */
 function callPart({ call_id, name, arguments: args }: ModelCall, names: WireNames): CallPart {
   const isObject = typeof args === 'object' && args !== null && !Array.isArray(args)
   const input = isObject ? args : { not_an_object: args }

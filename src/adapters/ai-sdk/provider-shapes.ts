@@ -1,12 +1,12 @@
 import type { Json } from '../../kernel/json.ts'
 import type { ProviderModel } from '../../runtime/model.ts'
 
-/** What `LanguageModelV3` and `V4` have in common, as far as it is used. The stream carries values of unknown shape. */
+/** The members common to `LanguageModelV3` and `V4` that are used here. The stream carries values of unknown shape. */
 export interface StreamingModel extends Omit<ProviderModel, 'doStream'> {
   doStream(options: CallOptions): PromiseLike<{ readonly stream: ReadableStream<unknown> }>
 }
 
-/** What the provider gets for one call. */
+/** The argument of a provider for one call. */
 export interface CallOptions {
   readonly prompt: readonly PromptMessage[]
   readonly tools?: readonly { type: 'function'; name: string; description: string; inputSchema: Json }[]
@@ -52,7 +52,7 @@ export interface ResultPart {
   readonly output: { readonly type: 'text' | 'error-text'; readonly value: string }
 }
 
-/** What Anthropic and OpenAI accept as the name of a tool. `mail.send` is none: it has a dot. */
+/** The tool names that Anthropic and OpenAI accept. `mail.send` is refused for its dot. */
 const longest = 64
 const unfit = /[^a-zA-Z0-9_-]/g
 

@@ -29,7 +29,7 @@ export function createPartReader(model: string, names: WireNames, warn: (message
         else
           calls.push({ type: 'tool_call', name: names.fromWire(textOf(part.toolName)), arguments: textOf(part.input) })
         return
-      // Only what the provider ran itself has a result here. It is part of the answer, and nothing of ours runs.
+      // Only tools that the provider executes have a result here. It is part of the answer; no tool of ours is called.
       case 'tool-result':
         if (part.preliminary !== true)
           yield ran(part.toolName, part.isError === true ? 'failed with' : 'found', part.result)
@@ -117,7 +117,7 @@ type KeptPart =
   | { readonly type: 'reasoning' | 'text'; text: string; options: ProviderOptions }
   | { readonly type: 'call'; options: ProviderOptions }
 
-/** Keeps what a provider wants to see again with an answer that calls tools: signatures of reasoning and of calls. */
+/** Keeps the state that a provider wants back with an answer that calls tools: signatures of reasoning and of calls. */
 function createStateKeeper(model: string) {
   const parts: KeptPart[] = []
   const open = new Map<string, Extract<KeptPart, { text: string }>>()
@@ -157,7 +157,7 @@ function recordable(state: Json): Json | undefined {
 
 const isWish = ({ options }: KeptPart) => Object.keys(options).length > 0
 
-/** Leaves out references to what the provider keeps: it may be gone by the time a person has answered. */
+/** Leaves out references to content stored by the provider: it may be gone when a person has answered. */
 function optionsOf({ providerMetadata }: Part): ProviderOptions {
   const options: Record<string, Record<string, Json>> = {}
   for (const [provider, values] of Object.entries(Object(providerMetadata)))

@@ -18,14 +18,13 @@ export const cedar = await loadPeer('@cedar-policy/cedar-wasm/nodejs')
 
 type RuleError = RuleAnswer['errors'][number]
 
-/** Cedar keeps what it has parsed for ever, so names are used again: this many rule sets stay parsed. */
+/** Cedar never frees a parsed rule set, so names are reused: this many rule sets stay parsed. */
 const slots = 8
 const vocabulary = 'statewright'
 
 /**
  * Rules as Cedar policies: each is a `permit` that means "this rule fires". Cedar skips a policy that fails, so every
- * error is reported: a failing prohibition must not read as consent. Each engine has its own names for parsed rule
- * sets.
+ * error is reported: a failing prohibition must not permit. Each engine has its own names for parsed rule sets.
  */
 export function createCedarRuleEngine(): RuleEngine {
   const read = cedar.preparseSchema(vocabulary, ruleVocabulary)
@@ -117,7 +116,7 @@ function problemsOf(policies: PolicySet): RuleError[] {
   )
 }
 
-/** Cedar reports a mistake at each place where it stands, and a request once for each set of rules. */
+/** Cedar reports a mistake at each of its places, and a request once for each set of rules. */
 function once(errors: readonly RuleError[]): RuleError[] {
   return [...new Map(errors.map((error) => [`${error.rule_id} ${error.message}`, error])).values()]
 }

@@ -5,7 +5,7 @@ import type { FactPack } from '../../coordinator/schemas/context.ts'
 import { faults } from '../../faults/catalogue.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
 
-/** Folders that hold what others made, or what can be made again. */
+/** Folders with the work of others, or with files that can be made again. */
 const skipped = new Set('.git .hg .svn .venv build coverage dist node_modules target vendor'.split(' '))
 /** A larger file is data; its path counts and its text does not. */
 const largest = 1_000_000

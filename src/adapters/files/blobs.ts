@@ -7,7 +7,7 @@ import { longText, othersTurn } from '../../runelog/slices.ts'
 import { blobRef, isBlobRef } from '../../runes/redaction.ts'
 import { type Blobs, sound } from '../../runtime/store.ts'
 
-/** One file per text, in a folder next to the store. A reference is minted here and never taken for a path. */
+/** One file per text, in a folder next to the store. A reference is made here and never read as a path. */
 export function fileBlobs(folder: string): Blobs {
   return {
     async keep(text) {

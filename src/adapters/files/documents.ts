@@ -14,7 +14,7 @@ type ReadDocument = { readonly value: Json } | { readonly problem: string }
 type Parsed = Exclude<ReturnType<typeof parseAllDocuments>, { empty: true }>[number]
 
 const longest = 200_000
-/** Collections in each other, before the parser is asked: it is recursive, and slow over what is nested deeply. */
+/** The nesting limit, checked before the parser: it is recursive, and slow on deep nesting. */
 const deepest = 200
 
 /** The documents of a JSON or YAML 1.2 text, each with its value or its first mistake. Bounded; never throws. */

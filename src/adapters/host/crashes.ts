@@ -5,7 +5,7 @@ const record_ms = 5_000
 
 type Crash = { readonly thrown: unknown; readonly culprit: Culprit }
 
-/** How a process ends that nothing else keeps: as Node ends it, with the error as it was thrown. */
+/** The default end of the process: as Node ends it, with the error as it was thrown. */
 let die = ({ thrown }: Crash): void =>
   outsideCalls(() => {
     setImmediate(() => {
@@ -44,7 +44,7 @@ function attribute(thrown: unknown): void {
   void Promise.race([recorded, late]).then(() => die({ thrown, culprit }))
 }
 
-/** Reports unhandled rejections, which a tool may leave behind. Without this, Node ends the process. */
+/** Reports unhandled rejections that a tool may leave. Without this, Node ends the process. */
 export function watchStrayRejections(report: (reason: unknown) => void): () => void {
   process.on('unhandledRejection', report)
   return () => void process.off('unhandledRejection', report)

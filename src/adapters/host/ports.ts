@@ -46,7 +46,7 @@ export const systemTimers: Timers = {
 /** The clock of this machine. */
 export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() }
 
-/** Spreads waits. Ids and salts have a source of their own that cannot be guessed. */
+/** Spreads waits. Ids and salts come from an unpredictable source instead. */
 export const systemRandom: Random = Math.random
 
 /** Eleven hex digits of time, then twelve random ones. Ids made in a row are neighbours in an index. */

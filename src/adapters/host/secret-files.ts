@@ -33,7 +33,7 @@ function writeSecret(path: string, text: string): void {
   }
 }
 
-/** Why such a file cannot be made. It makes one nearby and removes it: below /proc the permissions of root lie. */
+/** Why such a file cannot be made. Makes one nearby and removes it: below /proc the permissions of root lie. */
 export function secretFault(path: string): Fault | undefined {
   let folder = dirname(path)
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
@@ -50,7 +50,7 @@ export function secretFault(path: string): Fault | undefined {
   }
 }
 
-/** A secret that cannot be guessed, in letters that need no quoting. */
+/** An unpredictable secret, in letters that need no quoting. */
 export function newToken(): string {
   return `swt_${randomBytes(24).toString('base64url')}`
 }
@@ -73,7 +73,7 @@ export function forgetToken(path: string): void {
   rmSync(path, { force: true })
 }
 
-/** Why the token in this file cannot be used; undefined if it can, or if there is no such file. */
+/** The reason why the token in this file cannot be used; undefined if it can, or if there is no such file. */
 export function tokenFault(path: string): Fault | undefined {
   if (!existsSync(path)) return undefined
   try {
@@ -163,7 +163,7 @@ export function createSignatureCheck(public_key_pem: string): SignatureCheck {
   }
 }
 
-/** The key, if it is of the one kind that signs here. Others sign as well, but not the same bytes alike. */
+/** The key, if it is Ed25519. Other algorithms do not sign the same bytes alike. */
 function onlyEd25519(key: KeyObject): KeyObject {
   if (key.asymmetricKeyType !== 'ed25519') throw new TypeError(`the key in it is of type ${key.asymmetricKeyType}`)
   return key

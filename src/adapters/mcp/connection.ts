@@ -9,7 +9,7 @@ import { Client, ProtocolError, StdioClientTransport, StreamableHTTPClientTransp
 import type { McpServer } from './server-config.ts'
 import { boundedFetch, boundMessages, type Mark, watchLostAnswers } from './transport.ts'
 
-/** Our own timeout decides, by our own clock; the library's must not fire first. */
+/** Our timeout decides, by our clock; the timeout of the library must not fire first. */
 const never_ms = 2 ** 31 - 1
 
 /** A connection to one MCP server. */
@@ -20,7 +20,7 @@ interface Live {
   calls: number
   isRetired: boolean
   tools: Promise<readonly Listed[]> | undefined
-  /** Calls back when a call gets no answer any more. When a local server dies, the client itself fails the call. */
+  /** Calls back when a call can get no answer. When a local server dies, the client itself fails the call. */
   onLost(mark: Mark, lost: () => void): void
 }
 
@@ -44,7 +44,7 @@ export function connectionTo(name: string, server: McpServer, { warn, version }:
     return mine
   }
 
-  /** Nothing new is sent through it; what is under way may still end well. */
+  /** Sends nothing new through it; calls under way may still complete. */
   function retire(made: Live) {
     made.isRetired = true
     current = undefined
@@ -120,13 +120,13 @@ export function connectionTo(name: string, server: McpServer, { warn, version }:
             onresumptiontoken: mark,
             onprogress: ({ progress, total, message }) =>
               context.progress(`${progress}${total === undefined ? '' : `/${total}`}${message ? ` ${message}` : ''}\n`),
-            // Without its output schema: what was done stays done, whether or not the server describes it as it promised.
+            // Without its output schema: a completed action stays completed, also if its result does not match.
             toolDefinition: { name: listed.name, inputSchema: listed.inputSchema },
           },
         )
         return await Promise.race([answer, lost.promise])
       } catch (error) {
-        // The caller that cancelled gets a cancellation, unless the server had answered by then.
+        // A cancelled caller gets a cancellation, unless the server had answered by then.
         if (context.signal.aborted && !(error instanceof ProtocolError)) throw context.signal.reason
         const failure = failureOf(error, name)
         // A session that the server has forgotten, or a server that is gone: the next call connects again.
@@ -158,10 +158,10 @@ function transportTo(server: McpServer) {
   return new StdioClientTransport({ command, args, env, stderr: 'pipe', ...(cwd !== undefined && { cwd }) })
 }
 
-/** So many tools a server may have: each of them is sent to the model with every request. */
+/** The most tools of a server: each of them is sent to the model with every request. */
 const mostTools = 500
 
-/** Copies of what the server listed, each within `jsonLimits.schema`. */
+/** Copies of the listed tools, each within `jsonLimits.schema`. */
 function bounded(tools: readonly Listed[]): readonly Listed[] {
   if (tools.length > mostTools) throw new Error(`it lists ${tools.length} tools; at most ${mostTools} are allowed`)
   return tools.map((tool) => {
@@ -175,7 +175,7 @@ function bounded(tools: readonly Listed[]): readonly Listed[] {
   })
 }
 
-/** What a person approves of a tool: its description, its arguments and its annotations. */
+/** The definition that a person approves: description, arguments and annotations of a tool. */
 function definitionOf({ name, description, inputSchema, annotations }: Listed): string {
   return canonicalJson(JSON.parse(JSON.stringify({ name, description, inputSchema, annotations })))
 }

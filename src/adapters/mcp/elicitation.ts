@@ -14,7 +14,7 @@ export async function elicit(
   if (context?.ask === undefined || others.length > 0 || params.mode === 'url') return { action: 'cancel' }
   const asked = await context.ask(formOf(params), signal)
   if (asked.action === 'silence') return { action: 'cancel' }
-  // To accept is the person's own act: defaults that no person confirmed are not accepted in their name.
+  // Only a person accepts: defaults that no person confirmed are not accepted in their name.
   if ('is_default' in asked) return { action: 'cancel' }
   if (asked.action === 'reject') return { action: 'decline' }
   return { action: 'accept', content: (asked.data ?? {}) as ElicitResult['content'] }

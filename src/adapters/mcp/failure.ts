@@ -10,7 +10,7 @@ const neverSent: readonly string[] = [
 ]
 const neverConnected = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']
 
-/** Answers that a gateway may give while the server goes on: the request ran out of time, or its client was gone. */
+/** Answers of a gateway while the server may continue: the request ran out of time, or its client was gone. */
 const answeredLate = [408, 499]
 const unreadable: readonly string[] = [SdkErrorCode.InvalidResult, SdkErrorCode.UnsupportedResultType]
 

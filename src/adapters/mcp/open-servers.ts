@@ -14,7 +14,7 @@ import type { McpServer } from './server-config.ts'
 /** All connected MCP servers. */
 export type McpServers = Awaited<ReturnType<typeof openServers>>
 
-/** How trouble is reported. `clean` removes the secrets that a server was given from what it writes. */
+/** Reports problems. `clean` removes the secrets that a server was given from its texts. */
 export interface McpPorts {
   readonly warn: (message: string, details: object) => void
   readonly clean: (text: string) => string
@@ -23,7 +23,8 @@ export interface McpPorts {
 
 /** Starts or reaches every server of the config and lists its tools. One that cannot be used refuses the whole start. */
 export async function openServers(servers: Readonly<Record<string, McpServer>>, { warn, clean, version }: McpPorts) {
-  const warnOf = (name: string) => (problem: string) => warn('an MCP server has trouble', { server: name, problem })
+  const warnOf = (name: string) => (problem: string) =>
+    warn('an MCP server reported a problem', { server: name, problem })
   const connect = ([name, server]: readonly [string, McpServer]) =>
     [name, connectionTo(name, server, { warn: warnOf(name), version })] as const
   const connections = new Map(Object.entries(servers).map(connect))
@@ -76,7 +77,7 @@ export function mcpTool(server_name: string, server: McpServer, listed: Listed, 
     version: versionOf(server),
     parallel: properties.readOnly,
     maxOutputBytes: server.maxOutputBytes,
-    // Only the config declares that two calls are one action; without that, each call is its own action.
+    // Only the config declares that two calls are one action; by default each call is its own action.
     dedupe: Object.hasOwn(server.tools, listed.name) && server.tools[listed.name]?.irreversible === true,
     run: async (args, context) => readResult(await connection.call(listed, args as Json, context)),
   })
@@ -100,7 +101,7 @@ function shapeOf(schema: Listed['inputSchema'], warn: (problem: string) => void)
   return z.looseObject({})
 }
 
-/** An approval counts for what stands behind the name: another command line or address needs a new one. */
+/** An approval covers the server behind the name: another command line or address needs a new one. */
 function versionOf(server: McpServer): string {
   return 'url' in server
     ? server.url
@@ -110,7 +111,7 @@ function versionOf(server: McpServer): string {
 type Properties = Pick<Tool, 'irreversible' | 'idempotent' | 'readOnly' | 'approval' | 'timeoutMs'>
 
 /**
- * What holds for a tool. The config wins; hints of a trusted server count as far as `relax` allows. Without either, a
+ * The flags of a tool. The config wins; hints of a trusted server count as far as `relax` allows. Without either, a
  * tool is irreversible, not idempotent and needs approval.
  */
 function propertiesOf(server: McpServer, { name, annotations = {} }: Listed): Properties {

@@ -6,7 +6,7 @@ import type { Tool } from '../../runtime/tools/tool.ts'
 
 // A config without servers must not load the MCP client, so nothing here does.
 
-/** What a config declares about one tool of a server. It wins over the annotations of the server. */
+/** The declaration of one tool of a server. It wins over the annotations of the server. */
 export interface McpToolOptions {
   /** A success cannot be undone: the action is started at most once per key. */
   readonly irreversible?: boolean | undefined

@@ -93,7 +93,7 @@ type Message = Parameters<NonNullable<StreamableHTTPClientTransport['onmessage']
 /** Identifies one call from the library's request to its transport. */
 export type Mark = () => void
 
-/** Calls `lost` when the HTTP stream of a call ends without an answer: the library would wait for ever. */
+/** Calls `lost` when the HTTP stream of a call ends without an answer: the library would wait forever. */
 export function watchLostAnswers(transport: StreamableHTTPClientTransport) {
   const awaited = new Set<unknown>()
   const calls = new WeakMap<Mark, () => void>()

@@ -4,7 +4,7 @@ import type { Effect, EffectEnd, EffectState } from '../../runtime/store.ts'
 import { clientOptions, connected, isConnectionLost, openSocket } from './connection.ts'
 import { Client } from './driver.ts'
 
-/** One connection that a worker keeps for as long as it lives. */
+/** The connection that a worker keeps for its whole life. */
 export type Presence = ReturnType<typeof createPresence>
 
 /** The key of a worker's session lock. Workers hold it shared: an exclusive lock proves that no connection is left. */
@@ -72,7 +72,7 @@ export function createPresence(url: string, worker: string, patience: number) {
 }
 
 const texts = {
-  // Only under a valid lease, by the clock of the database: once a run is put back, its old holder begins nothing.
+  // Only under a valid lease, by the clock of the database: once a run is requeued, its old holder begins nothing.
   begin: `INSERT INTO statewright.effect (execution_id, worker)
     SELECT $1, l.worker FROM statewright.lease l
     WHERE l.run_id = $2 AND l.epoch = $3 AND l.worker = $4 AND l.expires_at > clock_timestamp()
@@ -97,7 +97,7 @@ export function createAtWork(pool: pg.Pool, warn: (message: string, details: obj
   const waiting = new Set<() => void>()
   let me: { readonly worker: string; readonly presence: Presence } | undefined
 
-  /** Records which tools have returned. What could not be reported is reported the next time. */
+  /** Records which tools have returned. Reports that failed are sent again next time. */
   async function report() {
     if (me === undefined || ended.size === 0) return
     const reported = [...ended]
@@ -109,7 +109,7 @@ export function createAtWork(pool: pg.Pool, warn: (message: string, details: obj
   }
 
   return {
-    /** From here on this process is a worker: what it begins is recorded under its name. */
+    /** Makes this process a worker: its effects are recorded under this name. */
     join(worker: string, presence: Presence) {
       me = { worker, presence }
     },
@@ -131,7 +131,7 @@ export function createAtWork(pool: pg.Pool, warn: (message: string, details: obj
       if (effect === undefined) return
       atWork.delete(execution_id)
       ended.set(execution_id, how === 'returned' && effect.irreversible ? 'done' : 'over')
-      // The outcome of a call that is awaited is recorded by its holder; if that fails, the next heartbeat reports it.
+      // The holder of a call records its outcome; if that fails, the next heartbeat reports it.
       if (isLate)
         report().catch((error) => warn('the return of a tool could not be recorded yet', { error: String(error) }))
       if (atWork.size === 0) for (const resolve of waiting) resolve()

@@ -56,12 +56,12 @@ export function openSocket(url: string, own?: Set<Socket>): Socket {
   return socket
 }
 
-/** Gives up on every connection to an address. Each would cost its own timeout to find out that it is dead. */
+/** Gives up every connection to an address. Each would need its own timeout to notice that it is dead. */
 export function dropConnections(url: string) {
   for (const socket of sockets.get(url) ?? []) socket.destroy()
 }
 
-/** For every connection: none waits for ever. In pipeline mode a connection with an unanswered statement is closed. */
+/** Every wait is bounded. In pipeline mode a connection with an unanswered statement is closed. */
 export function clientOptions(url: string, answer_ms = usual_answer_ms): pg.ClientConfig {
   return {
     connectionString: url,
@@ -129,7 +129,7 @@ export async function connect(url: string, answer_ms?: number): Promise<Connecti
   }
 }
 
-/** Connects, and asks what every such connection begins with. One that fails is closed. */
+/** Connects, and runs the first statement of every such connection. A connection that fails is closed. */
 export async function connected(client: pg.Client, first?: string, values?: unknown[]): Promise<void> {
   try {
     await client.connect()
@@ -148,22 +148,22 @@ export async function hasTable(text: Connection['text'], name: string): Promise<
 
 type DatabaseError = { readonly code?: string; readonly severity?: string; readonly message?: string }
 
-/** The server did not answer, or is going away: the outcome of what was under way is unknown. */
+/** The server did not answer, or is going away: the outcome of the statement is unknown. */
 export function isConnectionLost(error: unknown): boolean {
   const { code = '', severity } = error as DatabaseError
   if (!/^[0-9A-Z]{5}$/.test(code)) return true
   return code.startsWith('08') || code.startsWith('57P') || severity === 'FATAL' || severity === 'PANIC'
 }
 
-/** A statement went without an answer for as long as a client waits for one. */
+/** A statement got no answer within the client's timeout. */
 export const isSilent = (error: unknown) => (error as DatabaseError).message === 'Query read timeout'
 
 const hasCode = (error: unknown, codes: readonly string[]) => codes.includes((error as DatabaseError).code ?? '')
 
-/** Another writer was faster, or held a lock. Nothing was written; judged again, the request may be accepted. */
+/** A lost race or a held lock. Nothing was written; the request may be accepted when it is judged again. */
 export const isCollision = (error: unknown) => hasCode(error, ['23505', '40P01', '40001'])
 
-/** The server gave up on a statement or a lock. Nothing was written; a retry may be quicker. */
+/** The server cancelled a statement or a lock wait. Nothing was written; a retry may succeed. */
 export const isTooSlow = (error: unknown) => hasCode(error, ['55P03', '57014'])
 
 /** The cause of an error as a clause, for errors with an ordinary cause. */
@@ -177,20 +177,20 @@ export function causeOf(error: unknown): string {
   return message || code
 }
 
-/** The fault for an error of the database. A fault stays what it is. */
+/** The fault for an error of the database. A fault is returned unchanged. */
 export function unusable(error: unknown, store: string): Fault {
   if (error instanceof Fault) return error
   if (isConnectionLost(error)) return faults.store_unreachable({ store, cause: causeOf(error) }, { cause: error })
   return faults.store_unusable({ store, problem: `${causeOf(error)}.` }, { cause: error })
 }
 
-/** The address for people. Refuses one that cannot be read. */
+/** An address for people, without its password. Refuses one that cannot be read. */
 export function withoutPassword(url: string): string {
   readAddress(url)
   return shownStore(url)
 }
 
-/** A semaphore. Waiting is not bounded: a pool would count it as connecting, and take a busy database for a lost one. */
+/** A semaphore. Its wait is unbounded: a pool would count it as connecting, and report a busy database as lost. */
 export function createSemaphore(places: number): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = []
   let free = places

@@ -10,11 +10,11 @@ import { Logger, runTaskList } from './queue.ts'
 import { jobsSchema } from './schema.ts'
 import { statements } from './statements.ts'
 
-/** How often the queue is asked for jobs that fall due, or that a dead worker had. New jobs are announced. */
+/** How often the queue is polled for jobs that fall due, or that a dead worker had. New jobs are announced. */
 const look_ms = 250
-/** How long a queue may take to report its last jobs. One that failed to before may never resolve. */
+/** How long a queue may take to report its last jobs. A queue that failed to report before may never resolve. */
 const report_ms = 5_000
-/** How soon another queue takes the place of one that is broken: soon at first, later if that one breaks, too. */
+/** The delay before another queue replaces a broken one; it grows if that one breaks, too. */
 const again_ms = { least: 125, most: 1_000 }
 /** The polling of the queue itself would ask once per free slot. */
 const poll_ms = 60_000
@@ -26,20 +26,20 @@ export type Jobs = ReturnType<typeof startJobs>
 
 const add = (task: Task, more = '') => `SELECT (${jobsSchema}.add_job('${task}', $1::json, job_key := $2${more})).id`
 
-/** Passes a run on, with backoff: another worker may have its agent. */
+/** Delays a run, with backoff: another worker may have its agent. */
 const passOn = add('run', ", run_at := now() + least(30000, 250 * 1.5 ^ $3::int) * interval '1 millisecond'")
-/** Passes a session on, after a delay: until this worker has left, it may get the job again. */
+/** Delays a session: until this worker has left, it may get the job again. */
 const leaveTo = add('session', ", run_at := now() + interval '250 milliseconds', priority := $3::int")
 /** Passes a deadline on. It is due by the clock of the database; the next worker compares it with its own clock. */
 const handOver = add('deadline')
 
 interface Reports {
   readonly warn: (message: string, details: object) => void
-  /** Another queue took the place of one that broke, and that may have fetched jobs that it never ran. */
+  /** Another queue replaced a broken one, which may have fetched jobs without running them. */
   readonly replaced: () => void
 }
 
-/** Runs the jobs of the queue. A task that fails is retried, later and later. */
+/** Runs the jobs of the queue. A failed task is retried with a growing delay. */
 export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { warn, replaced }: Reports) {
   silenceTraces()
   // Shared by all queues of this worker: jobs of a broken queue count, too.
@@ -142,7 +142,7 @@ function silenceTraces() {
   console.trace = Object.assign(filtered, { isFiltered: true })
 }
 
-/** Only its errors and warnings are passed on, and of each the first line: the rest is a trace of its own code. */
+/** Passes on only errors and warnings, and only their first line: the rest is a trace of library code. */
 function quiet(warn: Reports['warn']): QueueLogger {
   return new Logger(() => (level, message) => {
     const [problem = ''] = message.split('\n', 1)

@@ -37,7 +37,7 @@ export async function redactIn(
   if (result instanceof Fault) return result
   await transaction.replaceRows(refoldSession(models, [...erased, ...result.records], original))
   const { text } = transaction.connection
-  // A log that no worker has joined yet has no table for them.
+  // A log without workers has no table for blobs.
   if (blobs.length > 0 && (await hasTable(text, 'blob')))
     await text('DELETE FROM statewright.blob WHERE ref = ANY($1)', [blobs])
   if (place.runes === null || event_id > place.runes || segments === undefined) {

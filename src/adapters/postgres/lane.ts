@@ -107,7 +107,7 @@ export function createLane(ports: LanePorts) {
     else if (isSlow && isTimeLeft()) return false
     else if (isSlow) refuse(jobs, unreachable(error, ports.store))
     else if (jobs.length === 1) refuse(jobs, explain(error, jobs[0] as Job, ports.store))
-    // One of them may be to blame; the others must not suffer for it.
+    // One of the jobs may be the cause; the others must not fail with it.
     else for (const job of jobs) await run([job])
     return true
   }
@@ -121,8 +121,8 @@ export function createLane(ports: LanePorts) {
   }
 
   /**
-   * Finds out whether a lost commit was recorded, by its runes. The status that the server has for the transaction does
-   * not count, since after a crash another transaction may have its number.
+   * Finds out whether a lost commit was recorded, by its runes. The server's status of the transaction does not count:
+   * after a crash another transaction may have its id.
    */
   async function fateOf({ xid, witness }: Transaction, lost: unknown): Promise<'committed' | 'undone' | Fault> {
     const proof = witness()
@@ -145,7 +145,7 @@ export function createLane(ports: LanePorts) {
     return poison
   }
 
-  /** After a crash the server may not know the number, and refuses the parameter: then nothing of it is in progress. */
+  /** After a crash the server may not know the transaction id and rejects the parameter: the transaction is over. */
   function forgotten(error: unknown): { fate: null }[] {
     if ((error as { code?: string }).code === '22023') return [{ fate: null }]
     throw error
@@ -170,7 +170,7 @@ export function createLane(ports: LanePorts) {
       }
       return submit({ batch, isAlone: false, work })
     },
-    /** Work on one session in its own transaction. It may be retried from the start, so it must have no other effect. */
+    /** Work on one session in its own transaction. It may be retried, so it must have no other effect. */
     alone<T>(session_id: string, work: (transaction: Transaction) => Promise<T | Fault>): Promise<T | Fault> {
       return submit({ batch: { session_id, runes: [], expect: [], fence: undefined }, isAlone: true, work })
     },
@@ -181,7 +181,7 @@ export function createLane(ports: LanePorts) {
   }
 }
 
-/** Waits for a database that is restarting or out of reach, until the deadline. Nothing has been written then. */
+/** Waits for a database that restarts or is unreachable, until the deadline. Nothing has been written then. */
 export async function reconnect(
   { url, store, answer_ms }: Pick<LanePorts, 'url' | 'store' | 'answer_ms'>,
   deadline: number,

@@ -13,8 +13,8 @@ export interface HeldRun {
 type Held = HeldRun & { readonly ended: AbortController; since: Instant }
 
 /**
- * The leases of this process. One lasts `lease_ms` from when its renewal was *sent*, so it ends here before it ends in
- * the database. Of two clocks the faster counts: one stands still while a machine sleeps, the other can be set.
+ * The leases of this process. A lease lasts `lease_ms` from when its renewal was *sent*, so it ends here before it ends
+ * in the database. Of two clocks the faster counts: one stops while a machine sleeps, the other can be set.
  */
 export function createLeases(
   renewRuns: (runs: readonly HeldRun[]) => Promise<readonly HeldRun[]>,
@@ -54,7 +54,7 @@ export function createLeases(
         release: () => void held.delete(lease),
       }
     },
-    /** Renews what is held. A lease that is not among the renewed was lost to another process, or released. */
+    /** Renews the leases. A lease that is not renewed was lost to another process, or released. */
     async renew() {
       // After a pause of the process the heartbeat may run before the timer that ends the leases.
       look()
@@ -74,9 +74,9 @@ export function createLeases(
 
 const nameOf = ({ run_id, epoch }: HeldRun) => `${run_id} ${epoch}`
 
-/** How often the clock of the database is asked. Between, the monotonic clock of the process counts on. */
+/** How often the clock of the database is read. In between, the monotonic clock of the process continues. */
 const sync_ms = 5_000
-/** A slower answer is dropped: when the server read its clock is too uncertain. */
+/** A slower answer is dropped: the time of the server's reading is too uncertain. */
 const slow_ms = 1_000
 /** A skew that deserves a warning, though nothing here depends on it. */
 export const noticeable_skew_ms = 1_000

@@ -5,10 +5,10 @@ import { clientOptions, connected, dropConnections, grace_ms, isSilent, usual_an
 import { Client } from './driver.ts'
 import { channel } from './schema.ts'
 
-/** An event loop that was held for longer may not have read the answer that was there. */
+/** If the event loop was blocked for longer, an answer may have arrived unread. */
 const held_ms = 500
 
-/** Subscribes to the commits of other processes. After a reconnect all followers read once: notices may be lost. */
+/** Subscribes to commits of other processes. After a reconnect all followers read once: notifications may be lost. */
 export async function listen(url: string, origin: string, bell: Bell, answer_ms = usual_answer_ms) {
   const patience = Math.round(answer_ms / 2)
   let isClosed = false

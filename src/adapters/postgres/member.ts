@@ -19,7 +19,7 @@ export interface SharingOptions {
 /** One worker: it renews its leases, frees what dead workers held, and runs the jobs of the queue. */
 export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, timers, warn }: SharingOptions): Member {
   const members = createMembers(pool, lease_ms)
-  // Renewals have a connection of their own, so that a busy queue cannot delay them.
+  // Renewals have their own connection, so that a busy queue cannot delay them.
   const heart = createMembers({ query: (text, values) => presence().query(text, values) }, lease_ms)
   const leases = createLeases(heart.renew, lease_ms, clock, timers)
   const atWork = createAtWork(pool, warn)
@@ -47,12 +47,12 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
     // Once more: the broken queue may have fetched a job after it was replaced.
     if (isReplaced) await reclaim()
     isReplaced = false
-    const failed = (error: unknown) => warn('a run could not be put back', { error: String(error) })
+    const failed = (error: unknown) => warn('a run could not be requeued', { error: String(error) })
     await Promise.all((await members.abandoned()).map((run) => tasks.abandoned(run).catch(failed)))
     await members.bury()
   }
 
-  /** Repeats work `ms` after it last ended. `rest` stops it, and resolves when nothing is under way. */
+  /** Repeats work `ms` after its last end. `rest` stops it, and resolves when nothing is under way. */
   function regularly(what: string, ms: number, act: () => Promise<unknown>) {
     let timer: NodeJS.Timeout | undefined
     let underWay: Promise<unknown> = Promise.resolve()
@@ -82,7 +82,7 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
     return kept
   }
 
-  /** A tool that is still at work may act: until it returns, no other process may take this one for dead. */
+  /** A tool still at work may act: until it returns, no other process may take this worker for dead. */
   async function depart() {
     if (isDeparting) return
     isDeparting = true

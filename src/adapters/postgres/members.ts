@@ -10,7 +10,7 @@ import { jobsSchema } from './schema.ts'
 import { statements } from './statements.ts'
 import { columns, type SideWrites } from './transaction.ts'
 
-/** Work that a client or a deadline waits for has priority. */
+/** Work for a waiting client or a deadline has priority. */
 export const priorities: Readonly<Record<Task, number>> = { run: 0, deadline: 0, session: 1 }
 
 /** Jobs and leases, in the transaction of their runes: an acquired run has a lease from the first moment. */
@@ -60,7 +60,7 @@ function leasesFor(runes: readonly Rune[]): { readonly taken: readonly Taken[]; 
   }
 }
 
-/** How often lost jobs are searched for, and how long a run or a deadline may be without a job that is due soon. */
+/** The interval of the search for lost jobs, and how long a run or a deadline may be without a job that is due soon. */
 export const overlooked_ms = 15_000
 
 const inLease = (parameter: string) => `clock_timestamp() + ${parameter} * interval '1 millisecond'`
@@ -68,8 +68,8 @@ const inLease = (parameter: string) => `clock_timestamp() + ${parameter} * inter
 const within = `interval '${overlooked_ms} milliseconds'`
 
 /**
- * A living worker has the job of `m` or can get it. One that was fetched long ago was lost on the way; one that failed
- * waits longer each time, which does not suit a job that met an outage.
+ * True if a live worker has this job or can fetch it. A job fetched long ago is lost. A failed job is excluded because
+ * its retry delay keeps growing during an outage.
  */
 const willCome = `EXISTS (SELECT 1 FROM ${jobsSchema}.jobs j WHERE j.key = m.key AND j.attempts < j.max_attempts
   AND CASE WHEN j.locked_by IS NULL THEN j.attempts = 0 OR j.run_at < clock_timestamp() + ${within}
@@ -80,8 +80,8 @@ const texts = {
   register: `INSERT INTO statewright.worker (worker, pool, expires_at) VALUES ($1, $2, ${inLease('$3')})
     ON CONFLICT (worker) DO UPDATE SET pool = excluded.pool, expires_at = excluded.expires_at`,
 
-  // A lease that is over stays so: another process may be about to put its run back.
-  // Rows are locked in the order of their names, as those are that a commit removes.
+  // An expired lease is never renewed: another process may be about to requeue its run. Rows are locked in the order of
+  // their names, like the rows that a commit removes.
   renew: `WITH mine AS (
       SELECT l.run_id, l.epoch FROM unnest($1::text[], $2::int[]) AS h (run_id, epoch)
       JOIN statewright.lease l USING (run_id, epoch)
@@ -96,8 +96,8 @@ const texts = {
     WHERE m.model = 'subjects' AND m.tag = 'run:running'
     AND (l.run_id IS NULL OR l.expires_at < clock_timestamp()) LIMIT 500`,
 
-  // The queue would hold the jobs of a dead worker for four hours. Its leases end a moment after its own row: by now its
-  // runs have been put back. A job that is freed and fetched while its run is put back would swallow the new one.
+  // graphile-worker locks the jobs of a dead worker for four hours. Its leases end shortly after its row, so its runs
+  // are requeued by now. Free the jobs only after that: a job fetched earlier would replace the new one.
   unlock: `WITH dead AS (DELETE FROM statewright.worker
       WHERE expires_at < clock_timestamp() - $1 * interval '1 millisecond' RETURNING pool)
     SELECT count(*)::int AS dead, ${jobsSchema}.force_unlock_workers(array_agg(pool)) FROM dead HAVING count(*) > 0`,
@@ -115,7 +115,7 @@ const texts = {
   forgotten: `SELECT m.value FROM statewright.model_row m
     WHERE m.model = 'open_interactions' AND position('"deadline":null' IN m.value) = 0 AND NOT ${willCome}`,
 
-  // A worker that has a deadline may be waiting for it; that is not work under way. A run without a holder is.
+  // A deadline that its worker waits for is not work under way. A run without a holder is.
   due: `SELECT (SELECT count(*) FROM ${jobsSchema}.jobs WHERE run_at <= clock_timestamp()
       AND CASE WHEN locked_at IS NULL THEN attempts < max_attempts ELSE task_identifier <> 'deadline' END)::int
     + (SELECT count(*) FROM statewright.model_row m LEFT JOIN statewright.lease l ON l.run_id = m.key

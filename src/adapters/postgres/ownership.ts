@@ -11,7 +11,7 @@ import { inOrder } from './reader.ts'
 import { schema, schemaNumber, storeLock } from './schema.ts'
 import { readSort, rowColumns, type StoredModelRow } from './transaction.ts'
 
-/** How long the lock is waited for at a time: writers wait no longer than this. */
+/** How long one wait for the lock lasts: writers wait no longer than this. */
 const exclude_ms = 1_000
 /** How long folding may take between two statements. A frozen process keeps writers out no longer than this. */
 const folding_ms = 60_000

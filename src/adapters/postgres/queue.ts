@@ -1,4 +1,4 @@
 import { loadPeer } from '../peer.ts'
 
-/** The queue. Apart from the driver: a store that is only read needs no queue. */
+/** The queue. In a module of its own: a store that is only read does not load it. */
 export const { Logger, runMigrations, runTaskList } = await loadPeer('graphile-worker')

@@ -51,13 +51,13 @@ export function createReader(connection: Pick<Connection, 'send' | 'text'>, segm
     return [...(await cold(found)), ...(await hot(found.id, {}))]
   }
 
-  /** Runes never vanish: too few mean that they moved to cold storage, or that their segment was replaced. Retries. */
+  /** Runes never vanish: if there are too few, they moved to cold storage, or their segment was replaced. Retries. */
   async function read(session_id: string, range: Range = {}, tries = 3): Promise<readonly Rune[]> {
     const found = await place(session_id)
     if (found === undefined) return []
     const { after = 0, limit = farthest, backward = false } = range
     const before = Math.min(range.before ?? farthest, farthest)
-    // One more at the lower end: it has the hash that the lowest rune refers to.
+    // One more at the lower end: the lowest rune refers to its hash.
     const rows = await hot(found.id, { after: after - 1, before, limit: Math.min(limit, farthest - 1) + 1, backward })
     const archived = await cold(found).catch((error) => orRetry(error, tries))
     const frozen = archived.filter(({ event_id }) => event_id >= after && event_id < before)

@@ -29,9 +29,9 @@ const readers = 4
 export interface PostgresOptions extends RunelogOptions {
   /** Where archived sessions are kept. Without it, nothing can be archived. */
   readonly segments?: string
-  /** How many connections write side by side. */
+  /** How many connections write at the same time. */
   readonly lanes?: number
-  /** How long a database that is out of reach is waited for, in milliseconds. */
+  /** How long to wait for a database that is unreachable, in milliseconds. */
   readonly patience?: number
   /** How long the server may take to answer one statement, in milliseconds. A connection silent for longer is closed. */
   readonly answer_ms?: number
@@ -39,7 +39,7 @@ export interface PostgresOptions extends RunelogOptions {
   readonly sideWrites?: SideWrites
 }
 
-/** The store for several processes or machines: PostgreSQL holds them apart by row locks and unique keys. */
+/** The store for several processes or machines: row locks and unique keys of PostgreSQL separate them. */
 export async function openPostgresRunelog(url: string, ports: Ports, options: PostgresOptions = {}) {
   const { patience = 10_000, lanes: laneCount = 2, answer_ms } = options
   const name = withoutPassword(url)
@@ -81,7 +81,7 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
     if (refused !== undefined) throw refused
   }
 
-  /** Reading can always be done again, so a lost connection alone is no reason to fail. */
+  /** A read can always be repeated, so a lost connection alone is no reason to fail. */
   async function ask<T>(query: pg.QueryConfig): Promise<readonly T[]> {
     for (const deadline = performance.now() + patience; ; ) {
       check()
@@ -147,6 +147,6 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
       return closed.done
     },
   }
-  // `damages`: what does not follow from the log, as of one moment; others go on writing.
+  // `damages`: rows that do not follow from the log, as of one moment; other processes may write meanwhile.
   return { ...store, damages: ownership.damages }
 }

@@ -1,13 +1,13 @@
 import { searchModel } from '../../runelog/words.ts'
 
-/** Number 1 is that of 0.1. Its hashes follow other rules, and nothing converts them. */
+/** Number 1 belongs to 0.1. Its hashes follow other rules, and nothing converts them. */
 export const schemaNumber = 2
 /** Every writer holds it shared. The process that makes the tables or rebuilds the models holds it exclusively. */
 export const storeLock = 0x72756e65
 /** The channel on which commits are announced. */
 export const channel = 'statewright'
 
-/** The rows of the model "search" have their words apart, and quoted as JSON. No text parser has to find them. */
+/** The rows of the model "search" have their words separated and quoted as JSON, so no text parser is needed. */
 export const wordsIn = (value: string) => `array_to_tsvector(string_to_array(btrim(${value}, '"'), ' '))`
 
 /** In canonical JSON the fields of the contract itself come last, so the last match in the text is its key. */
@@ -18,7 +18,7 @@ export const isOpening = (header: string) => `strpos(${header}, '"kind":"contrac
 
 /**
  * `position` is drawn after every row that the append depends on is locked: it follows the order of commits that touch
- * each other, and a rebuild folds in it. A row without `sort` stands at minus infinity. `rune_by_key` proves from the
+ * each other, and a rebuild folds in it. A row without `sort` sorts at minus infinity. `rune_by_key` proves from the
  * log that an idempotency key is free. The triggers enforce the rules of the log on every client.
  */
 export const schema = `
@@ -116,18 +116,18 @@ CREATE TRIGGER segment_is_never_truncated BEFORE TRUNCATE ON segment EXECUTE FUN
 INSERT INTO meta VALUES ('schema', '${schemaNumber}');
 `
 
-/** Where graphile-worker keeps its tables: apart from those that the database's other users may have. */
+/** The schema of graphile-worker's tables, separate from those of other users of the database. */
 export const jobsSchema = 'statewright_jobs'
 /** Held while a worker registers. */
 const joinLock = 0x6a6f696e
-/** Raise it with every change of these tables: a process that finds it makes nothing. */
+/** Raise it with every change of these tables: a process that finds this number makes nothing. */
 export const sharedNumber = 1
 /** Held while these tables are made. */
 export const tablesLock = 0x7461626c
 
 /**
- * What several processes need besides the log; nothing here is history. An effect is a tool that has not reported its
- * end: the commit that ends its contract removes the row.
+ * The tables of several processes besides the log; none is history. An effect is a tool that has not reported its end:
+ * the commit that ends its contract removes the row.
  */
 export const sharedSchema = `
 CREATE TABLE IF NOT EXISTS statewright.lease (

@@ -15,7 +15,7 @@ import { jobsSchema, sharedNumber, sharedSchema, tablesLock } from './schema.ts'
 /** The log in PostgreSQL, with leases and a queue, so that many processes can work on it together. */
 export async function openPostgresStore(url: string, ports: Ports, options: PostgresOptions, sharing: SharingOptions) {
   const { lease_ms } = sharing
-  // A connection that is silent is given up while the lease lasts.
+  // A silent connection is given up while the lease lasts.
   const answer_ms = Math.max(2_000, Math.round(lease_ms * 0.6))
   const runelog = await openPostgresRunelog(url, ports, { answer_ms, ...options, sideWrites: jobsAndLeases(lease_ms) })
   const pool = createPool(url, 6, answer_ms)
@@ -24,7 +24,7 @@ export async function openPostgresStore(url: string, ports: Ports, options: Post
     const time = await openDatabaseClock(pool, sharing.clock)
     const skew_ms = time.skew()
     if (Math.abs(skew_ms) > noticeable_skew_ms)
-      sharing.warn('the clock of this machine differs from that of the database, which counts', { skew_ms })
+      sharing.warn('the clock of this machine differs from the database clock; the database clock is used', { skew_ms })
     return { runelog, blobs: postgresBlobs(pool), shared: share(url, pool, time, sharing) }
   } catch (error) {
     await Promise.all([runelog.close(), pool.end()])
@@ -72,7 +72,7 @@ async function makeTables(pool: pg.Pool) {
 async function makeShared(pool: pg.Pool) {
   const client = await pool.connect()
   try {
-    // In one flight: no client holds the lock over a round trip.
+    // In one round trip: no client holds the lock while it waits for the server.
     await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${tablesLock}); ${sharedSchema}
       INSERT INTO statewright.meta VALUES ('shared', '${sharedNumber}')
         ON CONFLICT (name) DO UPDATE SET value = excluded.value;

@@ -56,7 +56,7 @@ export const statements = {
   changeSegment: 'UPDATE statewright.segment SET file = $2 WHERE session = $1',
   dropArchived: 'DELETE FROM statewright.rune WHERE session = $1 AND event_id <= $2',
 
-  // Written with the runes where several processes work on the store: jobs for its queue, and leases.
+  // Written with the runes on a shared store: jobs for its queue, and leases.
   addJobs: `SELECT (${jobsSchema}.add_job(j.task, j.payload, run_at := to_timestamp(j.at / 1000.0), job_key := j.key,
       priority := j.priority)).id
     FROM unnest($1::text[], $2::json[], $3::text[], $4::float8[], $5::int[]) AS j (task, payload, key, at, priority)`,

@@ -94,7 +94,7 @@ export async function beginTransaction(connection: Connection, batches: readonly
     }
   }
 
-  /** Judges a batch, and takes note of what it writes. */
+  /** Judges a batch, and notes its writes. */
   async function record(batch: Prepared): Promise<Inscribed | Fault> {
     const changes = await judged(batch)
     if (changes instanceof Fault) return changes
@@ -154,16 +154,16 @@ export async function beginTransaction(connection: Connection, batches: readonly
     judge: judged,
     record,
     headOf: (session_id: string) => heads.get(session_id),
-    /** The last rune: if it is there later, the transaction was committed. Undefined if it writes none. */
+    /** The last rune: if it is found later, the transaction was committed. Undefined if it writes none. */
     witness: () => inscribed.at(-1)?.head,
-    /** Writes rows whatever they were before. */
+    /** Writes rows without a check of their old values. */
     async replaceRows(changes: readonly Change[]) {
       await load(changes)
       note(changes)
     },
     /** A statement for after the runes and rows are written. */
     also: (...write: Write) => void later.push(write),
-    /** Sends everything noted, and the commit, in one flight. False: the server undid it all. */
+    /** Sends all noted writes and the commit in one round trip. False: the server rolled back. */
     async commit(): Promise<boolean> {
       const written = writes().map(([name, ...values]) => connection.send(name, ...values))
       const committed = connection.commit()
@@ -175,7 +175,7 @@ export async function beginTransaction(connection: Connection, batches: readonly
   }
 }
 
-/** The rows that a batch will read, as far as that is known before any is loaded. */
+/** The rows that a batch will read, as far as they are known before any is loaded. */
 function wantedBy({ runes, expect, fence }: Prepared, models: readonly ReadModel[]): readonly Wanted[] {
   const wanted: Wanted[] = expect.map(([key]) => ({ model: subjects.name, key }))
   if (fence !== undefined) wanted.push({ model: epochs.name, key: fence.run_id })
@@ -187,7 +187,7 @@ function wantedBy({ runes, expect, fence }: Prepared, models: readonly ReadModel
   return wanted
 }
 
-/** Items as arrays, one for each of these fields: what `unnest` takes. */
+/** Items as arrays, one for each of these fields, for `unnest`. */
 export function columns<T>(items: readonly T[], names: readonly (keyof T)[]): readonly unknown[][] {
   return names.map((name) => items.map((item) => item[name]))
 }
@@ -204,12 +204,12 @@ export function rowColumns(changes: readonly Change[]): readonly unknown[][] {
 /** A row as its table has it: a missing `sort` is stored as the least number. */
 export type StoredModelRow = StoredRow & { readonly sort: number }
 
-/** The row of a read model that was stored so. */
+/** Converts a stored row of a read model. */
 export function readRow<V extends Json>({ key, tag, sort, value }: StoredModelRow): Row<V> {
   return { key, tag, sort: readSort(sort), value: JSON.parse(value) }
 }
 
-/** The `sort` of a row that was stored so. */
+/** Converts the stored minimum back to `null`. */
 export const readSort = (sort: number | null) => (sort === Number.NEGATIVE_INFINITY ? null : sort)
 
 interface Opening {
@@ -221,7 +221,7 @@ interface Opening {
 
 const written = (key: string) => canonicalJson(key).slice(1, -1)
 
-/** Reads which contracts were opened with the keys these batches claim. The question travels with the others. */
+/** Reads the contracts that were opened with the keys of these batches. The query is sent with the others. */
 async function claimsInLog(batches: readonly Prepared[], connection: Connection) {
   const keys = batches.flatMap(claimedBy).map(({ idempotency_key }) => written(idempotency_key))
   const opened = keys.length === 0 ? [] : await connection.send<Opening>('openedContracts', keys)

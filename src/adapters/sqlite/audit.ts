@@ -17,7 +17,7 @@ import { createReader, type Reader } from './reader.ts'
 import { schema, wordsAt } from './schema.ts'
 import { prepareStatements } from './statements.ts'
 
-/** Everything in the files of a store that does not follow from its log. It reads, and never throws over damage. */
+/** All parts of the store's files that do not follow from its log. It only reads, and never throws over damage. */
 export async function* auditSqlite(path: string, more: readonly ReadModel[]): AsyncGenerator<Damage, void, void> {
   const db = openDatabaseToRead(path)
   try {

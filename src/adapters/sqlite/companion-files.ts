@@ -23,7 +23,7 @@ export function readDoomed(text: string | undefined): Doomed | undefined {
   }
 }
 
-/** Why a list of files to remove is not followed. */
+/** The reason why a list of files to remove is refused. */
 export const doomedProblem = 'it names files that the store did not make. Nothing is removed.'
 /** The fault for such a list. */
 export const doomedDamage = () => faults.store_damaged({ what: 'meta erasing', problem: doomedProblem })
@@ -62,7 +62,7 @@ export function createErasures({ reader, segments, write, eraseBlobs }: ErasureP
 
 const segmentName = /^(.+)-[0-9a-f]{16}\.ndjson\.gz$/
 
-/** Every file next to the store that its database does not refer to, and what would be lost with it. */
+/** Every file next to the store that its database does not refer to, and the loss if it is removed. */
 export async function findStrays(path: string, reader: Reader): Promise<readonly Stray[]> {
   const folder = `${path}.segments`
   const known = new Set(reader.coldFiles().map(({ file }) => file))

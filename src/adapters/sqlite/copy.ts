@@ -10,7 +10,7 @@ const companions = ['.pub', '.blobs', '.segments']
 
 /**
  * Copies a store into a new folder, also while it is in use, and returns the path of the copied database. The database
- * is as of one moment; the files next to it only grow. The folder gets its name when it is whole.
+ * is as of one moment; the files next to it only grow. The folder gets its name when it is complete.
  */
 export function copyStore(path: string, folder: string, key: string | undefined): string {
   refuseSecondName(path)
@@ -38,7 +38,7 @@ export function copyStore(path: string, folder: string, key: string | undefined)
 }
 
 function copyDatabase(from: string, to: string): void {
-  // An empty file of ours first: SQLite would make one that everyone may read.
+  // Make an empty private file first: SQLite would make one that everyone may read.
   closeSync(openSync(to, 'wx', 0o600))
   const db = new DatabaseSync(from, { readOnly: true })
   try {

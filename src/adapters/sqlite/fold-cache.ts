@@ -42,7 +42,7 @@ export function openFoldCache(path: string, signer: () => Signer): FoldCache {
   }
 }
 
-/** Every part that was changed after a process of this store saved it. Nothing uses them. */
+/** Every part that was changed after a process of this store saved it. Such parts are not used. */
 export function* auditFoldCache(path: string, signer: () => Signer): Generator<Damage, void, void> {
   if (!existsSync(path)) return
   const codeOf = coding(signer)

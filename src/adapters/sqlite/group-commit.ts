@@ -13,7 +13,7 @@ export interface Decided<T> {
   readonly adds?: readonly Rune[]
 }
 
-/** `decide` is called in the order of the requests and sees what those ahead will have written. */
+/** `decide` is called in the order of the requests and sees the rows of earlier requests in the same group. */
 type Submit = <T>(decide: () => Decided<T> | Fault) => Promise<T | Fault>
 
 interface Request {
@@ -23,7 +23,7 @@ interface Request {
 }
 
 interface GroupPorts {
-  /** All that is decided, in one transaction. After an error it is unknown whether it is on disk. */
+  /** All decided steps, in one transaction. After an error it is unknown whether they are on disk. */
   readonly commit: (decide: () => readonly Step[]) => void
   readonly committed: (written: readonly Decided<unknown>[]) => void
   readonly broken: (fault: Fault) => void
@@ -64,7 +64,7 @@ export function createGroupCommit({ commit, committed, broken }: GroupPorts) {
       return
     }
     if (accepted.length > 0) committed(accepted)
-    // A refusal may rest on what this very group wrote, so it is answered only when that is on disk.
+    // A refusal may depend on writes of this group, so it is answered only when they are on disk.
     for (const answer of answers) answer()
   }
 
@@ -102,7 +102,7 @@ export function createGroupCommit({ commit, committed, broken }: GroupPorts) {
       poison ??= fault
     },
     check,
-    /** Commits what follows from earlier commits, at once. Throws if that poisons the store. */
+    /** Commits rows that follow from earlier commits, at once. Throws if that poisons the store. */
     write(decide: () => readonly Step[]) {
       write(decide)
       check()
@@ -110,7 +110,7 @@ export function createGroupCommit({ commit, committed, broken }: GroupPorts) {
     async drained() {
       while (queue.length > 0) await new Promise<void>((resolve) => idle.push(resolve))
     },
-    /** Keeps all requests waiting while the work is done; what the work submits is committed at once. One at a time. */
+    /** Blocks all requests during the work; its own requests are committed at once. One at a time. */
     async hold<T>(work: (submit: Submit) => Promise<T>): Promise<T> {
       held = true
       try {

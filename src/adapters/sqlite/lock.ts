@@ -5,7 +5,7 @@ import { isLoopback } from '../../wire/common.ts'
 import { DatabaseSync } from './driver.ts'
 import { refuseForeign, refuseName, refuseOrphans, refuseSecondName, watchFiles } from './open-database.ts'
 
-/** The holder of a store, for the process that is refused. `address` is where a server can be asked instead. */
+/** The holder of a store, for the refused process. `address` is the address of its server, if it has one. */
 interface Holder {
   readonly pid: number
   readonly address: string | null
@@ -14,7 +14,7 @@ interface Holder {
 /** The lock on a store file; one process holds it. */
 export type Lock = ReturnType<typeof takeLock>
 
-/** References keep locks from being collected as garbage, which would open the store to another process. */
+/** Keeps references to locks: garbage collection would release them to another process. */
 const held = new Set<DatabaseSync>()
 
 /** A process that wants to write waits this long for processes that only read. */
@@ -61,7 +61,7 @@ export function takeLock(given: string) {
         check()
         rmSync(holderPath, { force: true })
       } catch {
-        // The guard was replaced, and the holder file may be, too. It counts only while its process lives, so it may stay.
+        // The guard was replaced; the holder file may be, too. It counts only while its process lives, so it may stay.
       }
       guard.close()
       held.delete(guard)
@@ -69,7 +69,7 @@ export function takeLock(given: string) {
   }
 }
 
-/** One file has one lock, however it is named: a link to it does not open it a second time. */
+/** One file has one lock under all its names: a link to it does not open it a second time. */
 function realPath(given: string): string {
   try {
     return realpathSync(given)
@@ -98,7 +98,7 @@ export function shareLock(given: string): { release(): void } {
   }
 }
 
-/** Only where there is none: closing a second descriptor would drop a lock of this process. A guard is never removed. */
+/** Only if none exists: closing a second descriptor would drop a lock of this process. A guard is never removed. */
 function makeGuard(given: string, path: string): void {
   if (existsSync(`${path}.guard`)) return
   refuseOrphans(given)

@@ -22,13 +22,13 @@ import { schemaProblem } from '../../runelog/models.ts'
 import { DatabaseSync } from './driver.ts'
 import { applicationId, schema, schemaNumber } from './schema.ts'
 
-/** The log is emptied into the database whenever it has this many pages; so it needs no more room than that. */
+/** The write-ahead log is emptied into the database whenever it has this many pages, so it needs no more room. */
 const logPages = 500
 /** A rune has about a kilobyte: twice the usual page size halves how often a page is begun. */
 const pageBytes = 8_192
 const logBytes = logPages * (pageBytes + 24)
 
-/** Opens a store, or makes a new one where there is nothing. What is not ours is refused and left as it was. */
+/** Opens a store, or makes a new one. A file that is not a Statewright store is refused and not changed. */
 export function openDatabase(path: string): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
@@ -45,7 +45,7 @@ export function openDatabase(path: string): DatabaseSync {
   }
 }
 
-/** Opens a store without write access; the caller keeps writers away. A log that a killed process left is read. */
+/** Opens a store without write access; the caller keeps writers away. Reads a leftover write-ahead log, too. */
 export function openDatabaseToRead(path: string): DatabaseSync {
   let db: DatabaseSync | undefined
   const isLogged = hasLog(path)
@@ -73,7 +73,7 @@ export function readDatabase(path: string): DatabaseSync {
 
 const hasLog = (path: string) => sizeOf(`${path}-wal`) > 0
 
-/** A check that these files are still those that were opened; it throws if one was removed or replaced. */
+/** Checks that these files are still the opened ones; throws if one was removed or replaced. */
 export function watchFiles(files: readonly string[]): () => void {
   const inode = (file: string) => statSync(file, { throwIfNoEntry: false })?.ino
   const opened = files.map(inode)
@@ -120,7 +120,7 @@ export function refuseOrphans(path: string): void {
   throw refused(path, `the database is missing, and ${folder} holds ${logs} of it. ${advice}`)
 }
 
-/** Refuses what cannot be the name of a store, by the name alone: SQLite reads some names as no path. */
+/** Refuses names that cannot name a store: SQLite does not read every name as a path. */
 export function refuseName(path: string): void {
   const refuse = (problem: string) => refused(printableName(`sqlite:${path}`), problem)
   if (path === '') throw refuse('it names no file. Name one, such as sqlite:./statewright.db.')
@@ -131,7 +131,7 @@ export function refuseName(path: string): void {
     throw refuse('SQLite reads its name as a URL. Write the path itself, such as sqlite:./statewright.db.')
 }
 
-/** Refuses a file that is no store, before any file is made next to it. One with a write-ahead log is judged later. */
+/** Refuses a file that is no store, before any file is made next to it. With a write-ahead log it is judged later. */
 export function refuseForeign(path: string): void {
   const there = statSync(path, { throwIfNoEntry: false })
   if (there === undefined) return
@@ -166,7 +166,7 @@ function isNew(db: DatabaseSync, path: string): boolean {
 function prepareDatabase(db: DatabaseSync, path: string): void {
   const isMade = !isNew(db, path)
   // FULL, not NORMAL: under WAL, NORMAL may lose acknowledged commits in a power cut. Freed bytes are overwritten at
-  // once: a row that changes, or a page that is split, would leave copies of what may have to be erased later.
+  // once: a changed row or a split page would leave copies of content that may be erased later.
   db.exec(
     `PRAGMA page_size = ${pageBytes}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA busy_timeout = 5000; PRAGMA cache_size = -32000; PRAGMA wal_autocheckpoint = ${logPages};`,
   )
@@ -177,7 +177,7 @@ function prepareDatabase(db: DatabaseSync, path: string): void {
   layOutLog(`${path}-wal`)
 }
 
-/** Gives the write-ahead log its size beforehand: to sync a file that grows takes about twice as long. */
+/** Sizes the write-ahead log beforehand: to sync a file that grows takes about twice as long. */
 function layOutLog(path: string): void {
   const file = openSync(path, 'r+')
   const { size } = fstatSync(file)
@@ -186,7 +186,7 @@ function layOutLog(path: string): void {
     fsyncSync(file)
   } catch (error) {
     if ((error as { code?: string }).code !== 'ENOSPC') throw error
-    // It is only for speed. A disk without that much room keeps what it has for what is recorded.
+    // This is only for speed. A disk without that much room keeps its space for records.
     ftruncateSync(file, size)
   } finally {
     closeSync(file)
@@ -209,7 +209,7 @@ export function causeOf(error: unknown): string {
   return message ?? String(error)
 }
 
-/** An error of SQLite or of the file system as a fault; anything else as it is. */
+/** An error of SQLite or of the file system as a fault; any other error unchanged. */
 export function explain(error: unknown, path: string): unknown {
   const { errcode, code } = error as { errcode?: number; code?: string }
   if (errcode === undefined && !/^E[A-Z]+$/.test(code ?? '')) return error
@@ -231,7 +231,7 @@ export function refuseSecondName(path: string): void {
 const why = 'its log and its lock are named after it. Under another name, two processes could write to it at once'
 const refusedName = (store: string, what: string, advice: string) => refused(store, `${what}, and ${why}. ${advice}.`)
 
-/** Where something is mounted, by the text of Linux's `mountinfo`: the fifth field, with spaces and the like in octal. */
+/** The mount points in Linux's `mountinfo`: the fifth field, with spaces and the like in octal. */
 export function mountPoints(mountinfo: string): ReadonlySet<string> {
   const decode = (field: string) =>
     field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))

@@ -12,7 +12,7 @@ import { createFolding, createRows } from './rows.ts'
 import { shadow } from './schema.ts'
 import { createWriter, prepareStatements } from './statements.ts'
 
-/** A store for commands that only look, also on a full disk: missing rows are folded in memory, and no file changes. */
+/** A store for read-only commands, also on a full disk: missing rows are folded in memory, and no file changes. */
 export async function openSqliteReadOnly(path: string, more: readonly ReadModel[] = []) {
   const lock = shareLock(path)
   let db: DatabaseSync | undefined
@@ -47,7 +47,7 @@ function readOnly(path: string, db: DatabaseSync, models: readonly ReadModel[], 
 
   const store: Runelog = {
     read: reader.read,
-    // No process records anything while this holds its lock, so it ends with the last rune.
+    // No process records anything while this one holds its lock, so it ends with the last rune.
     async *follow(session_id, after, signal) {
       for (let cursor = after; !signal.aborted; ) {
         const runes = await reader.read(session_id, { after: cursor, limit: 256 })

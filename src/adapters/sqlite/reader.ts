@@ -54,7 +54,7 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
     return segment === undefined ? [] : segments.read(segment.file)
   }
 
-  /** The records of each contract that was opened with this key, as far as they are not in cold storage. */
+  /** The records of each contract that was opened with this key, without those in cold storage. */
   function* contractsWith(idempotency_key: string): Generator<readonly StoredRecord[], void, void> {
     const opened = every<[number, number, string]>(statements.openedContracts, idempotency_key)
     for (const [session, event_id, header] of opened)
@@ -161,13 +161,13 @@ function beyond({ sort, key }: { sort: number | null; key: string }, backward: b
   return ['(sort > ? OR (sort = ? AND key > ?))', sort, sort, key]
 }
 
-/** Where a session is in the tables, and where its log ends. */
+/** The place of a session in the tables, and the end of its log. */
 export interface Place {
   readonly session: number
   readonly head: Head
 }
 
-/** Where the log of a session ends; undefined if there is none. */
+/** The end of a session's log; undefined if there is none. */
 export function placeIn(reader: Reader, look: Look, session_id: string): Place | undefined {
   const session = reader.key(session_id)
   const last = session === undefined ? undefined : reader.lastRune(session)

@@ -44,12 +44,12 @@ export function createRows(stored: Look) {
   return {
     // The cast holds: rows are kept by the name of their model, and only its own fold writes them.
     look: <V extends Json>(model: ReadModel<V>, key: string) => lookUp(model, key) as Row<V> | undefined,
-    /** Takes over what a batch changes. It follows from the runes of the batch, and so is part of their commit. */
+    /** Notes the changed rows of a batch. They follow from its runes, and so are part of their commit. */
     keep(changes: readonly Change[]) {
       for (const { model: name, key, row } of changes) {
         const model = modelOf(name)
         const before = model.behind.get(key)
-        // A row that changes was usually looked at before. One that was not may be in the table.
+        // A row that changes was usually read before. Otherwise it may be in the table.
         const isStored = before?.isStored ?? (model.known.get(key) !== undefined || !model.known.has(key))
         model.known.set(key, row)
         if (before === undefined) behind++
@@ -59,7 +59,7 @@ export function createRows(stored: Look) {
     /** This process folded a change of the row that is not in the table yet; the rune may not be, either. */
     isAhead: ({ name }: ReadModel, key: string) => modelOf(name).behind.has(key),
     behind: () => behind,
-    /** Writes them, and how far the table is. They are in the table once these steps are committed. */
+    /** Writes the rows, and the position of the table. They are in the table once these steps are committed. */
     write(): readonly Step[] {
       const steps: Step[] = []
       for (const [name, model] of models) {
@@ -84,7 +84,7 @@ export function createRows(stored: Look) {
 
 interface Model {
   readonly known: Map<string, Row | undefined>
-  /** `isStored`: the table may have a row of that name, whatever is in it. */
+  /** `isStored`: the table may have a row of that name, with any content. */
   readonly behind: Map<string, { readonly row: Row | undefined; readonly isStored: boolean }>
 }
 

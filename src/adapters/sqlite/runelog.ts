@@ -18,7 +18,7 @@ import { createSearch } from './search.ts'
 import { createWriter, prepareStatements, type Step, step } from './statements.ts'
 
 const look_ms = 1_000
-/** How many rows may be unwritten. To write them, or to fold them again after a crash, takes a few milliseconds. */
+/** The most unwritten rows. To write them, or to fold them again after a crash, takes a few milliseconds. */
 const rowsBehind = 500
 
 interface Inscription extends Decided<readonly Rune[]> {
@@ -53,7 +53,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
   const bell = createBell()
   const tail = createTail(bell.isAwaited)
 
-  /** Committed state plus what is queued ahead; `decide` functions read it. */
+  /** Committed state plus queued writes; `decide` functions read it. */
   const places = new Map<string, Place>()
   const rows = createRows(reader.row)
   let lastSession = reader.lastSession()
@@ -88,7 +88,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     },
   })
 
-  // Checked without a commit, too: a server must not go on answering from a file that is gone.
+  // Checked without a commit, too: a server must not keep answering from a removed file.
   const looking = setInterval(() => {
     try {
       checkFiles()
@@ -149,7 +149,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
   const folding = createFolding({ reader, rows, models, commit })
   await folding.begin()
   const erasures = createErasures({ reader, segments, write: group.write, eraseBlobs: options.eraseBlobs })
-  // A process that was killed while it erased left this to do. What cannot be removed now is tried at the next start.
+  // Finishes erasures of a killed process. Files that cannot be removed now are retried at the next start.
   await erasures.finish().catch(() => {})
 
   const store: Runelog = {

@@ -5,7 +5,7 @@ export const applicationId = 0x72756e65
 /** Files of 0.1 have numbers up to 3. Their hashes follow other rules, and nothing converts them. */
 export const schemaNumber = 4
 
-/** Rows without a tag are listed nowhere, and most are without: in the index they would cost a page of each commit. */
+/** Most rows have no tag and are never listed. The index skips them, which saves a page per commit. */
 const rowsByTag = 'model_row_by_tag ON model_row (model, tag, sort, key) WHERE tag IS NOT NULL'
 
 const metaColumns = '(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID'
@@ -28,8 +28,8 @@ export const wordsAt = (
   * ${eventsOfSession} + CAST(substr(${row}.key, instr(${row}.key, '/') + 1) AS INTEGER)`
 
 /**
- * The index of the words of the model "search". It holds no text, follows the rows by triggers, and overwrites what is
- * removed. The rows have their words apart, so the plainest tokenizer does.
+ * The index of the words of the model "search". It holds no text, follows the rows by triggers, and overwrites removed
+ * words. The words of a row are separated, so the plainest tokenizer is enough.
  */
 const words = `
 CREATE VIRTUAL TABLE word USING fts5 (value, content = '', detail = none, tokenize = 'ascii', prefix = '1 2 3');
@@ -114,7 +114,7 @@ BEGIN SELECT RAISE(ABORT, 'the runelog is append-only'); END;
 PRAGMA application_id = ${applicationId};
 `
 
-/** Copies in memory that hide the tables of the file: a process that may not write folds into them. */
+/** Tables in memory that hide the tables of the file: a process that may not write folds into them. */
 export const shadow = `
 PRAGMA temp_store = MEMORY;
 CREATE TEMP TABLE meta ${metaColumns};

@@ -5,14 +5,14 @@ import type { FoundSession } from '../../runelog/port.ts'
 import { DatabaseSync } from './driver.ts'
 import { eventsOfSession } from './schema.ts'
 
-/** One search: an FTS5 query, and where the page before it ended. */
+/** One search: an FTS5 query, and the end of the page before it. */
 export interface Asked {
   readonly match: string
   readonly before: number | undefined
   readonly limit: number
 }
 
-/** What the search thread answers. */
+/** The answer of the search thread. */
 export type Answered = { readonly found: readonly FoundSession[] } | { readonly problem: string }
 
 const { path } = workerData as { readonly path: string }

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { faults } from '../../faults/catalogue.ts'
 
-/** Everything that is ever written, by name. */
+/** Every write of a store, by name. */
 const writing = {
   addSession: 'INSERT INTO session (id, session_id) VALUES (?, ?)',
   addRune: 'INSERT INTO rune (session, event_id, header, payload, salt, hash) VALUES (?, ?, ?, ?, ?, ?)',
@@ -9,7 +9,7 @@ const writing = {
     'INSERT INTO model_row (model, key, tag, sort, value) VALUES (?, ?, ?, ?, ?) ON CONFLICT (model, key) DO UPDATE SET tag = excluded.tag, sort = excluded.sort, value = excluded.value',
   removeRow: 'DELETE FROM model_row WHERE model = ? AND key = ?',
   eraseRows: 'DELETE FROM model_row',
-  // Before the rows are erased: one by one, their words would be overwritten for minutes.
+  // Before the rows are erased: to overwrite their words one by one would take minutes.
   eraseWords: "INSERT INTO word (word) VALUES ('delete-all')",
   erasePayload: 'UPDATE rune SET payload = ?, salt = NULL WHERE session = ? AND event_id = ?',
   addSegment: 'INSERT INTO segment (session, file, runes, first_position) VALUES (?, ?, ?, ?)',
@@ -91,7 +91,7 @@ export function every<T extends readonly unknown[]>(statement: StatementSync, ..
   return readable(() => statement.all(...values)) as unknown as readonly T[]
 }
 
-/** A whole number that JavaScript cannot hold was never written here: it is damage. */
+/** An integer beyond `Number.MAX_SAFE_INTEGER` means a damaged file. */
 function readable<T>(read: () => T): T {
   try {
     return read()
@@ -104,14 +104,14 @@ function readable<T>(read: () => T): T {
 
 const eraseTraces = new Set<Step['name']>(['erasePayload', 'dropArchived', 'changeSegment'])
 
-/** The only code that changes the database. The transaction is open while `decide` runs, which speeds up lookups. */
+/** Only this code changes the database. The transaction is open while `decide` runs, which speeds up lookups. */
 export function createWriter(db: DatabaseSync, statements: Statements) {
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
   let isTraced = false
 
-  /** Empties the log. A backup that reads it at the moment is not waited for: the next commit tries again. */
+  /** Empties the log. Does not wait for a backup that reads it: the next commit tries again. */
   function emptyLog() {
     db.exec('PRAGMA busy_timeout = 0')
     const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }

@@ -12,13 +12,13 @@ import { prepareAgent, refuseEnded, refuseOver, spawn } from './submit.ts'
 
 /** Options of a spawned agent. */
 export interface Spawn {
-  /** The agent that the new one works for; it ends with it and draws on its budget. */
+  /** The agent that the new one works for. It ends with that agent and draws on its budget. */
   readonly parentId?: string
-  /** Instead of the one that the agent is declared with. */
+  /** Replaces the budget with which the agent is declared. */
   readonly budget?: BudgetOptions
 }
 
-/** Another agent joins a session. What keeps it from being set up is recorded, too. */
+/** Adds an agent to a session. A setup error is recorded. */
 export async function spawnAgent(
   engine: Engine,
   session_id: string,
@@ -40,9 +40,9 @@ export async function spawnAgent(
 }
 
 /**
- * Stops an agent for good, and those that work for it. One that is in a turn is refused, unless by force: then its turn
- * and its runs end in the same append. Their epoch goes up, so a worker that holds one can record nothing more; its tools
- * are aborted, and an irreversible one under way has an unknown outcome. Without force, its queued runs fail.
+ * Stops an agent for good, and all agents that work for it. An agent in a turn is refused unless forced: then its turn
+ * and its runs end in the same append. Their epoch rises, so a worker that holds one cannot commit; its tools are
+ * aborted, and an irreversible one under way has an unknown outcome. Without force, its queued runs fail.
  */
 export async function killAgent(
   engine: Engine,
@@ -73,7 +73,7 @@ function end(engine: Engine, batch: Batch, agent_id: string, { trigger, reason, 
   if (busy !== undefined && !force) throw faults.agent_busy({ agent_id, run_id: busy.run_id })
   const payload = { agent_id, reason, stats: { ...agent?.used } as Record<string, number> }
   const kill = () => batch.on(subject.agent(agent_id), 'human').move(trigger, payload, { is_forced: force })
-  // By its machine only a kill ends an agent in a turn. One that ends with its parent leaves its turn first.
+  // By the machine only a kill ends an agent in a turn. An agent that ends with its parent leaves its turn first.
   if (trigger === 'kill') kill()
   if (force) for (const run of runs) cancelNow(engine, batch, run, { reason, actor: 'human' })
   if (trigger !== 'kill') kill()

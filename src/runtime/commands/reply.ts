@@ -61,7 +61,7 @@ export async function reply(
   given: RecordOf<Reply>,
 ): Promise<RecordOf<Replied>> {
   const { session_id } = await subjectOf(engine.runelog, 'interaction', interaction_id)
-  // No process may have been there to apply the deadline of a plan, so it is applied here.
+  // The process that would apply the deadline of a plan may have ended, so it is applied here.
   const asked = (await engine.sessions.load(session_id)).interactions.get(interaction_id)
   if (asked?.opened.interaction_kind === 'question_pack') await expire(engine, session_id, interaction_id)
   const answered = await change(engine, session_id, (batch) => decide(engine, batch, interaction_id, given))
@@ -122,7 +122,7 @@ function check(engine: Engine, kind: Payload<'interaction.opened'>['interaction_
   }
 }
 
-/** The run is over, and no worker will use the answer, so it is used here. */
+/** The run is over, and no worker will use the answer, so this command applies it. */
 function settleLate(
   batch: Batch,
   { interaction_id }: InteractionView,
@@ -188,7 +188,7 @@ function isSame(engine: Engine, opened: Rune | undefined, first: Json, again: Js
 
 type Checked = { readonly reply: Json } | { readonly problems: readonly Problem[] }
 
-/** Checks a reply against its question. What comes back is recorded: for a form, the data with its defaults. */
+/** Checks a reply against its question. Returns the reply to record: for a form, the data with its defaults. */
 export function checkReply(kind: ReplyKind, request: Json, reply: unknown): Checked {
   const parsed = replyShapes[kind].safeParse(reply)
   if (!parsed.success) return { problems: shapeProblems(parsed.error) }
@@ -211,7 +211,7 @@ function recordable(reply: object): Checked {
 
 /** The result of a reply to a contract. */
 export interface Resumed extends Replied {
-  /** The contract as it was right before; as it is now, where the reply had been accepted before. */
+  /** The contract right before the reply; if the reply was accepted before, the contract as it is now. */
   readonly snapshot: ExecutionSnapshot
 }
 
@@ -244,7 +244,7 @@ export async function allowAgain(engine: Engine, execution_id: string, allowed_b
 interface Alignment {
   /** The contract that the question is about, as it was right before; null where no call asked. */
   readonly snapshot: ExecutionSnapshot | null
-  /** The number of waiting contracts is the one that was expected. */
+  /** The number of waiting contracts is the expected one. */
   readonly is_aligned: boolean
   /** The contract does not wait for this question: the reply is refused. */
   readonly refusal?: Fault
@@ -252,7 +252,7 @@ interface Alignment {
 
 const nothing: Alignment = { snapshot: null, is_aligned: true }
 
-/** Looks at the contract of a question before it closes (OB-08). A wrong number of waiting ones (OB-09) is recorded. */
+/** Checks the contract of a question before it closes (OB-08). Records a wrong number of waiting ones (OB-09). */
 async function align(
   engine: Engine,
   state: SessionState,
@@ -305,7 +305,7 @@ function askedAbout(state: SessionState, run_id: string): readonly string[] {
   })
 }
 
-/** Its question is closed; a worker has yet to use the answer. */
+/** The question is closed; a worker has yet to use the answer. */
 function isAnswered(state: SessionState, { interaction_id }: CallView): boolean {
   const question = state.interactions.get(interaction_id ?? '')
   return question !== undefined && question.state !== 'open'

@@ -29,7 +29,7 @@ export interface Stopped {
   readonly accepted: boolean
 }
 
-/** Stops a run that no worker holds. For one that a worker holds the request is recorded, and a worker obeys it. */
+/** Stops a run that no worker holds. If a worker holds it, the request is recorded, and a worker obeys it. */
 export function stop(
   engine: Engine,
   { session_id, run_id }: { readonly session_id: string; readonly run_id: string },
@@ -67,7 +67,7 @@ export async function steer(
   })
 }
 
-/** Cancels a run with its turn and its open calls. Its epoch goes up, so a worker that holds it is fenced. */
+/** Cancels a run with its turn and its open calls. Its epoch rises, so a worker that holds it is fenced. */
 export function cancelNow(engine: Engine, batch: Batch, run: RunView, why: Why) {
   const { reason, actor } = why
   if (run.turn_id !== null) {
@@ -85,7 +85,7 @@ export function pause(engine: Engine, session_id: string, reason: string): Promi
   })
 }
 
-/** Brings a paused session back, or one that was suspended for its errors. What waited in its queue is taken again. */
+/** Resumes a session that was paused, or suspended for its errors. Its queued runs may be taken again. */
 export function goOn(
   engine: Engine,
   session_id: string,
@@ -100,7 +100,7 @@ export function goOn(
   })
 }
 
-/** Gives a suspended session more to spend. A budget that is used up already would suspend it again at once. */
+/** Raises the budget of a suspended session. A budget that is used up already would suspend it again at once. */
 export function replenish(engine: Engine, session_id: string, budget: Budget, reason?: string): Promise<void> {
   return bringBack(engine, session_id, (batch) => {
     const { state } = batch
@@ -190,13 +190,13 @@ export async function archive(engine: Engine, session_id: string): Promise<void>
   await engine.sessions.refresh(state)
 }
 
-/** Resolves when the record has no running run of the session, in any process, or when this process goes down. */
+/** Resolves when the record has no running run of the session, in any process, or when this process stops. */
 async function atRest(engine: Engine, session_id: string): Promise<void> {
   const isHeld = ({ openRuns }: SessionState) => openRuns.values().some((run) => run.status === 'running')
   await once(engine.sessions, session_id, (state) => (engine.isStopping() || !isHeld(state) ? true : undefined))
 }
 
-/** Reads the log of a session in slices, so that others get their turn. Refused if there is no such session, agent or event. */
+/** Reads the log of a session in slices, with turns for others. Refused if session, agent or event is missing. */
 export async function readGraph(
   runelog: Pick<Runelog, 'head' | 'read' | 'row'>,
   session_id: string,

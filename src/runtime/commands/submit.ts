@@ -21,13 +21,13 @@ import { readThrown, stacksOf } from '../thrown.ts'
 export interface Submission {
   /** The name of a configured agent. */
   readonly agent: string
-  /** One certain agent of that name, where a session has several. */
+  /** One agent of that name, by its id, where a session has several. */
   readonly agentId?: string
   /** A text or other JSON, which the agent gets as its next message. */
   readonly input: Json
   /** Whether the run may ask people (the default), or decides by policy and defaults. */
   readonly mode?: 'interactive' | 'auto'
-  /** Wait for a reply however long that takes (the default), or let a deadline decide. */
+  /** Wait for a reply without limit (the default), or let a deadline decide. */
   readonly interactiveRequireUserReply?: boolean
   /** The budget of the run. */
   readonly budget?: BudgetOptions
@@ -35,7 +35,7 @@ export interface Submission {
   readonly sessionId?: string
   /** The budget of a new session. */
   readonly sessionBudget?: BudgetOptions
-  /** The same submission with the same key, sent again, is the same run, whatever happened in between. */
+  /** The same submission with the same key, sent again, returns the same run. */
   readonly idempotencyKey?: string
 }
 
@@ -105,7 +105,7 @@ export async function submit(engine: Engine, given: RecordOf<Submission>): Promi
   return { session_id, run_id, is_repeated }
 }
 
-/** A key names what it makes, so that a repeated request finds it, also after a crash. */
+/** A key determines the id, so that a repeated request finds it, also after a crash. */
 function nameOf(
   engine: Engine,
   prefix: 'run' | 'ses',
@@ -208,7 +208,7 @@ function activate(batch: Batch, state: SessionState, agent_id: string) {
   batch.on(subject.session(state.session_id), 'graph_runner').move('first_message', payload)
 }
 
-/** The agent that was named, or one of that name that is not over and does not work for a task or a goal. */
+/** The named agent, or one of that name that is not over and does not work for a task or a goal. */
 function agentFor(state: SessionState, { agent: name, agent_id: named }: RecordOf<Submission>): string | undefined {
   if (named !== undefined) {
     if (state.agents.get(named)?.agent !== name)
@@ -224,7 +224,7 @@ function agentFor(state: SessionState, { agent: name, agent_id: named }: RecordO
   return undefined
 }
 
-/** It is set up, and not over. */
+/** The agent is set up, and not over. */
 const takesWork = (agent: string | undefined) =>
   agent !== undefined && agent !== agentMachine.initial && !isTerminal(agentMachine, agent)
 
@@ -242,7 +242,7 @@ function nextId(engine: Engine, state: SessionState, name: string): string {
 
 interface Behalf {
   readonly actor?: Actor
-  /** The call that handed the task on, and its run. */
+  /** The call that delegated the task, and its run. */
   readonly parent?: { readonly call_id: string; readonly run_id: string } | null
   readonly allowed_tools?: readonly AllowedTool[] | null
   /** The visibility of the run. Without it, `public`. */
@@ -266,7 +266,7 @@ export function openRun(
   batch.on(run, actor).open(payload, visibility)
 }
 
-/** One rule for every way in: a blank text is no input, and a turn without input would do nothing. */
+/** The same rule for submit, steer and create: a blank text is no input, and a turn without input would do nothing. */
 function refuseMissing(what: string, input: Json | undefined): void {
   if (input === undefined || input === null || (typeof input === 'string' && input.trim() === ''))
     throw faults.input_missing({ what })
@@ -315,7 +315,7 @@ export function spawn(engine: Engine, batch: Batch, spawning: Spawning): string 
   return agent_id
 }
 
-/** Refused with `not_found` if the session never had this agent. An empty answer would look like an agent that did nothing. */
+/** Refused with `not_found` if the session never had this agent. An empty answer would look like an idle agent. */
 export async function refuseUnknownAgent(
   runelog: Pick<Runelog, 'row'>,
   session_id: string,

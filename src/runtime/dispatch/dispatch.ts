@@ -30,7 +30,7 @@ export function dispatchShared(ports: Omit<DispatchPorts, 'clock' | 'timers'>, m
   const applying = createApplying()
   const ending = new AbortController()
 
-  /** A poisoned store ends this worker: it renews nothing, so that other workers take over soon. */
+  /** A poisoned store ends this worker: it renews no lease, so that other workers take over soon. */
   const whole =
     <A extends unknown[], R>(task: (...args: A) => Promise<R>) =>
     (...args: A): Promise<R> =>
@@ -40,14 +40,18 @@ export function dispatchShared(ports: Omit<DispatchPorts, 'clock' | 'timers'>, m
       })
 
   async function run(session_id: string, run_id: string): Promise<'seen' | 'elsewhere'> {
-    // The queue may deliver one more run while it is being stopped.
+    // The queue may deliver one more run while it stops.
     if (ending.signal.aborted) return 'elsewhere'
     try {
       await dispatcher.wake(session_id, run_id)
       return 'seen'
     } catch (error) {
       if (!isFault(error, 'not_found')) throw error
-      engineOf().warn('a run is left to other workers', { session_id, run_id, error: error.message })
+      engineOf().warn('this process cannot run the agent; other workers may', {
+        session_id,
+        run_id,
+        error: error.message,
+      })
       return 'elsewhere'
     }
   }
@@ -109,21 +113,21 @@ export function dispatchShared(ports: Omit<DispatchPorts, 'clock' | 'timers'>, m
 }
 
 interface DispatchAsked extends Dispatch {
-  /** Recovers what is asked for, and works on it from now on. Refused if this process lacks its agent. */
+  /** Recovers the runs that the command asks for, and works on them. Refused if this process lacks their agent. */
   workOn(asked: Asked): Promise<void>
 }
 
 /**
- * For a process that works for one command. A start recovers and begins nothing: a command that is refused must leave
- * the store as it is. What the command asks for is recovered and carried out; every other run is left to the next worker.
- * Where several processes share the store, leases are kept there, and its queue brings nothing here.
+ * For a process that works for one command. A start recovers and begins nothing: a refused command must not change the
+ * store. Only the runs of the command are recovered and executed. The next worker takes all others. On a shared store,
+ * leases are kept there, and its queue brings nothing here.
  */
 export function dispatchAsked(ports: DispatchPorts, assignment: Assignment, member?: Member): DispatchAsked {
   const { engine: engineOf, drive, timers } = ports
   const here = dispatchHere({ ...ports, drive: driveNeeded })
   let stopLooking = () => {}
 
-  /** The session, recovered before this process runs anything in it: a running run was left by another process. */
+  /** The session, recovered before this process executes anything in it: another process left its running runs. */
   async function recovered(session_id: string) {
     const { sessions, preserving } = engineOf()
     const state = await sessions.load(session_id)
@@ -152,7 +156,7 @@ export function dispatchAsked(ports: DispatchPorts, assignment: Assignment, memb
       )
   }
 
-  /** Looks after each commit of another process, and regularly: a worker that dies sends no notice. */
+  /** Checks after each commit of another process, and regularly: a dead worker sends no notification. */
   function lookOut(): () => void {
     const { runelog, settings } = engineOf()
     const unsubscribe = runelog.watch((_, source) => {
@@ -214,7 +218,7 @@ export interface Assignment {
   add(asked: Asked): void
   isAsked(asked: Asked): boolean
   sessions(): readonly string[]
-  /** The open runs of a session that may be taken: those that were asked for, and all that they need. */
+  /** The open runs of a session that may be taken: the requested ones, and all runs that they need. */
   neededIn(state: SessionState): ReadonlySet<string>
 }
 

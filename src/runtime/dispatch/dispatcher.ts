@@ -10,8 +10,8 @@ import { readThrown } from '../thrown.ts'
 type Entry = { readonly session_id: string; readonly seen: PromiseWithResolvers<void> }
 
 /**
- * Hands runs to workers of this process, at most `limit` at once; the others wait in the order in which they were woken.
- * It only wakes: the log decides whether a run may be taken.
+ * Hands runs to workers of this process, at most `limit` at once; the others wait in the order of their wakes. It only
+ * wakes: the log decides whether a run may be taken.
  */
 export function createDispatcher(limit: number, work: (session_id: string, run_id: string) => Promise<void>) {
   const queue = new Map<string, Entry>()
@@ -47,8 +47,8 @@ export function createDispatcher(limit: number, work: (session_id: string, run_i
 
   return {
     /**
-     * Resolves when the worker has let go of the run. A run that is worked on is worked on once more afterwards; its
-     * wake resolves at once, so that the job frees its slot for the runs that this one may wait for.
+     * Resolves when the worker has released the run. If the run is held already, it runs once more when it is released,
+     * and the promise resolves at once, so that the job frees its slot for runs that this run waits for.
      */
     wake(session_id: string, run_id: string): Promise<void> {
       if (isStopping) return Promise.reject(new Error('This worker takes no more runs.'))
@@ -98,7 +98,7 @@ export interface DispatchPorts {
   readonly timers: Timers
   /** At most this many runs at once. With 0, this process only gives commands. */
   readonly limit: number
-  /** Takes a run and works on it until it is over for this worker. False: it was not there to be taken. */
+  /** Takes a run and works on it until this worker is done with it. False: there was no run to take. */
   readonly drive: (session_id: string, run_id: string) => Promise<boolean>
 }
 
@@ -172,8 +172,8 @@ function pop(heap: Due[]) {
 }
 
 /**
- * Keeps the work on a session apart from redactions in it: a worker holds the session as it was, and would show a model
- * what was erased since. For the workers of one process; a shared store refuses by itself while others work.
+ * Separates work on a session from redactions in it: a worker holds the old session, and would show erased content to a
+ * model. For workers of one process; a shared store refuses redactions while others work.
  */
 export function createErasing() {
   const atWork = new Map<string, Set<string>>()
@@ -208,7 +208,7 @@ export function createErasing() {
   }
 }
 
-/** What a command asks to be carried out: a run, a goal, or, with neither, everything in a session. */
+/** The target of a command: a run, a goal, or, with neither, everything in a session. */
 export interface Asked {
   readonly session_id: string
   readonly run_id?: string
@@ -267,7 +267,7 @@ export function dispatchHere({ engine: engineOf, limit, drive, clock, timers }: 
   }
 }
 
-/** What is being applied, so that a stop and an idle process wait for it. */
+/** The work of a dispatch under way, so that a stop and an idle process wait for it. */
 export function createApplying() {
   const applying = new Set<Promise<unknown>>()
   const over = () => Promise.allSettled(applying)

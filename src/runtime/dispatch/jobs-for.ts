@@ -13,7 +13,7 @@ export type Job =
     }
   | { readonly task: 'session'; readonly key: string; readonly payload: { session_id: string } }
 
-/** What a job is for. */
+/** The task of a job. */
 export type Task = Job['task']
 
 /** Jobs to add, and keys of jobs that are not needed any more. */
@@ -32,7 +32,7 @@ export function jobsFor(runes: readonly Rune[]): Jobs {
       case 'run.moved': {
         const run_id = rune.subject_id ?? ''
         if (rune.to === 'queued') jobs.set(run_id, runJob(session_id, run_id))
-        // Its agent is free again: what waited in line behind it may be taken.
+        // The agent is free: the next run in its queue may be taken.
         else if (isTerminal(runMachine, rune.to)) jobs.set(session_id, sessionJob(session_id))
         break
       }

@@ -5,7 +5,7 @@ import { type EcsRequest, ecsInput, type Field, type FieldType, formOf } from '.
 import type { ToolDescription } from '../model.ts'
 import { problemSentence, shapeProblems } from '../shape-problems.ts'
 
-/** Reads what a model or a tool asked of a person. A form that cannot be answered is refused before a person sees it. */
+/** Reads the question of a model or a tool. A form that cannot be answered is refused before a person sees it. */
 export function readEcsRequest(args: unknown): { readonly request: EcsRequest } | { readonly problem: string } {
   const given = boundedJson(args, jsonLimits.arguments)
   if ('problem' in given) return refused([{ pointer: '', problem: given.problem }])
@@ -86,7 +86,7 @@ function boundOf(field: Field): (bound: number | string) => number | undefined {
 
 type Data = Readonly<Record<string, Json>>
 
-/** Checks an answer against the fields that were asked for, with defaults filled in. Names everything that is wrong. */
+/** Checks an answer against the fields of its form, with defaults filled in. Lists all problems. */
 export function checkAnswer(
   request: EcsRequest,
   { action, data: given = {} }: { readonly action: 'approve' | 'edit' | 'reject'; readonly data?: Data | undefined },
@@ -113,7 +113,7 @@ export function checkAnswer(
   return problems.length === 0 ? { data } : { problems }
 }
 
-/** The answer that silence gives: complete defaults. A confirmation has none, since silence never approves. */
+/** The answer without a person: complete defaults. A confirmation has none, since silence never approves. */
 export function defaultsOf(request: EcsRequest): Data | undefined {
   if (request.type === 'confirmation') return undefined
   const checked = checkAnswer(request, { action: 'approve' })
@@ -125,7 +125,7 @@ export const askPersonName = 'ask_person'
 
 const { $schema, ...input_schema } = z.toJSONSchema(ecsInput, { io: 'input' }) as Record<string, Json>
 
-/** Every agent has it unless it says otherwise; it is answered by a person and not by code. */
+/** Every agent has it by default. A person answers it, not code. */
 export const askPerson: ToolDescription = {
   name: askPersonName,
   description:
@@ -135,7 +135,7 @@ export const askPerson: ToolDescription = {
 
 type Check = (field: Field, value: Json) => string | undefined
 
-/** What is wrong with a value that was given for a field; undefined if it fits. One row for each type of field. */
+/** The problem of a value for a field; undefined if it fits. One row for each type of field. */
 // biome-ignore format: tables are audited by eye, so their columns line up
 const checks: { readonly [T in FieldType]: Check } = {
   text:        (f, v) => (typeof v === 'string' ? (oneLine(v) ?? outside(f, v.length, 'characters')) : 'It must be a text.'),
@@ -151,7 +151,7 @@ const checks: { readonly [T in FieldType]: Check } = {
   datetime:    (f, v) => notInTime(f, v, readInstant, 'a moment with its offset, like 2026-02-28T10:30:00+01:00'),
 }
 
-/** Why a value does not fit a field; undefined if it fits. */
+/** The problem of a value for a field; undefined if it fits. */
 function valueProblem(field: Field, value: Json): string | undefined {
   return checks[field.type](field, value)
 }

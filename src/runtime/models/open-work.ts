@@ -56,7 +56,7 @@ export const openInteractions: ReadModel<OpenInteraction> = {
 
 type WaitingRun = { readonly agent: string; readonly session_id: string }
 
-/** Which agent works on a run. Waiting runs are listed under its name: a start need not look at each of them. */
+/** The agent of a waiting run. Waiting runs are listed under its name: a start need not load each of them. */
 export const waitingRuns: ReadModel<WaitingRun> = {
   name: 'waiting_runs',
   version: 2,
@@ -73,7 +73,7 @@ export const waitingRuns: ReadModel<WaitingRun> = {
 
 type Delegated = { readonly session_id: string }
 
-/** Agents that were spawned for a task that a run handed on, until they are over. */
+/** Agents that were spawned for a delegated task, until they are over. */
 export const delegated: ReadModel<Delegated> = {
   name: 'delegated',
   version: 1,
@@ -96,7 +96,7 @@ type ToolCalls = {
   readonly parent: string | null
 }
 
-/** Budgets of tool calls, kept by the store: of agents that work side by side, the one call too many is refused. */
+/** Budgets of tool calls, kept by the store: among agents that work at once, the call over the limit is refused. */
 export const budgets: ReadModel<ToolCalls> = {
   name: 'budgets',
   version: 2,

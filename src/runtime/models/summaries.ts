@@ -9,7 +9,7 @@ import { searchModel, textKey, wordsOf } from '../../runelog/words.ts'
 import type { InteractionKind, Payload } from '../../runes/kinds.ts'
 import { runLists } from '../../wire/run.ts'
 
-/** What a list shows of a session: where it stands, what it waits for, and what it has spent. */
+/** A session in a list: its state, the questions it waits for, and its usage. */
 export type Summary = {
   readonly title: string | null
   readonly agent: string | null
@@ -180,7 +180,7 @@ type Listing = Pick<Summary, 'state' | 'open_runs' | 'last_run' | 'agent'>
 
 const byAgent = ':agent'
 
-/** Sessions by all that a list can be narrowed by. Each has two rows, one of them for lists of one agent. */
+/** Sessions by all filters of a list. Each has two rows, one of them for lists of one agent. */
 export const listings: ReadModel<Listing> = {
   name: 'listings',
   version: 1,
@@ -269,7 +269,7 @@ export const outputs: ReadModel<{ event_id: number }> = {
   fold: (_row, { at, event_id }, key) => ({ key, tag: null, sort: at, value: { event_id } }),
 }
 
-/** Without a session: what the keys of an output begin with. */
+/** The prefix of the keys of an output if no session is given. */
 export function outputKey(ref: string, session_id = ''): string {
   return `${ref} ${session_id}`
 }

@@ -19,8 +19,8 @@ import { type AbandonedRun, type Member, runningRuns, runsIn } from '../store.ts
 import { readThrown } from '../thrown.ts'
 
 /**
- * A run whose worker is gone. Its epoch goes up, so that the worker cannot commit should it wake, and it is queued
- * again; the worker that takes it resolves its open contracts before anything else. What cannot be continued fails.
+ * Requeues a run whose worker is gone. The epoch rises, so a late worker cannot commit. The next holder resolves its
+ * open contracts first. A run that cannot continue fails.
  */
 export async function requeue(engine: Engine, lost: AbandonedRun, isAlone = engine.isAlone): Promise<void> {
   const { session_id, run_id, epoch } = lost
@@ -49,7 +49,7 @@ export async function requeue(engine: Engine, lost: AbandonedRun, isAlone = engi
   else await withdrawOrphans(engine, session_id)
 }
 
-/** After a cold start: a run that waits goes on waiting if it can ever be resumed, and fails if it cannot. */
+/** After a cold start: a waiting run keeps waiting if it can ever be resumed, and fails if it cannot. */
 function preserve(engine: Engine, session_id: string, run_id: string): Promise<void> {
   return change(engine, session_id, (batch) => {
     const run = batch.state.runs.get(run_id)
@@ -91,12 +91,12 @@ function whyNot(engine: Engine, run: RunView, isAlone: boolean): Unfit | undefin
     return { error_code: 'SESSION_RESUME_FAILED', message: notConfigured(run) }
   const { requeueLimit } = engine.settings
   if (run.requeues_without_progress < requeueLimit) return undefined
-  return { error_code: 'RECOVERY_LIMIT', message: `It was put back ${requeueLimit} times without progress.` }
+  return { error_code: 'RECOVERY_LIMIT', message: `It was requeued ${requeueLimit} times without progress.` }
 }
 
 type Unfit = { readonly error_code: string; readonly message: string }
 
-/** The run fails for good. If a worker held it, its epoch goes up: a late worker cannot add to a run that is over. */
+/** The run fails for good. If a worker held it, its epoch rises: a late worker cannot commit. */
 function giveUp(engine: Engine, batch: Batch, run: RunView, { error_code, message }: Unfit) {
   const turn = batch.state.turns.get(run.turn_id ?? '')
   if (turn !== undefined) {
@@ -128,12 +128,12 @@ export async function lookAfterOrphans(engine: Engine, session_id: string, agent
   for (const agent_id of agent_ids) await failOrphans(engine, session_id, agent_id)
 }
 
-/** The same for every agent with an open run. */
+/** As `lookAfterOrphans`, for every agent with an open run. */
 export function lookAfterAll(engine: Engine, { session_id, openRuns }: SessionState): Promise<void> {
   return lookAfterOrphans(engine, session_id, new Set([...openRuns.values()].map((run) => run.agent_id)))
 }
 
-/** Stops a run that was cancelled just before its worker let go of it: no worker holds it any more. */
+/** Cancels a run whose cancel was recorded just before its worker released it: no worker holds it any more. */
 export async function obeyCancel(engine: Engine, session_id: string, run_id: string): Promise<void> {
   const run = (await engine.sessions.load(session_id)).runs.get(run_id)
   if (run === undefined || run.cancel === null || isTerminal(runMachine, run.status) || run.status === 'running') return
@@ -153,10 +153,10 @@ export async function handBack(engine: Engine, member: Member): Promise<void> {
 type Recovery = { done: Promise<void> }
 
 /**
- * A start does not touch the runs that wait: there may be thousands. A waiting run is preserved, or fails, when a command
- * first touches its session. A process that only gives commands recovers nothing at its start. Where it has the store to
- * itself, it first recovers the session that a command touches: otherwise a cancel would wait for a worker that does not
- * exist, and an answer would be accepted for a tool that is gone.
+ * A start does not touch waiting runs: there may be thousands. A waiting run is preserved, or fails, when a command
+ * first touches its session. A process that only gives commands recovers nothing at its start. If it has the store to
+ * itself, it first recovers the session that a command touches. Without this, a cancel would wait for a dead worker,
+ * and an answer would go to a lost tool.
  */
 export function createPreserving(engineOf: () => Engine): Preserving {
   const known = new Set<string>()
@@ -170,7 +170,7 @@ export function createPreserving(engineOf: () => Engine): Preserving {
     const { isAlone, isWorking } = engineOf()
     return isAlone && !isWorking && !recovered.has(session_id)
   }
-  // A process alone on its store knows the runs that it parked. Otherwise the time tells which ones are older.
+  // A process alone on its store knows the runs that it parked. Otherwise the time tells which runs are older.
   const isDue = ({ run_id, status, since }: RunView) =>
     begun !== undefined && status === 'waiting_user' && !known.has(run_id) && (engineOf().isAlone || since <= begun)
   const dueIn = ({ openRuns }: SessionState) => [...openRuns.values()].filter(isDue)
@@ -217,14 +217,14 @@ export function createPreserving(engineOf: () => Engine): Preserving {
   }
 }
 
-/** How many runs and sessions a start took up. */
+/** The numbers of runs and sessions that a start recovered. */
 export interface Recovered {
   readonly requeued: number
   readonly queued: number
   readonly closing: number
 }
 
-/** A start that takes up nothing. */
+/** A start that recovers nothing. */
 export const nothingRecovered: Recovered = { requeued: 0, queued: 0, closing: 0 }
 
 /** Their appends share commits, and a store is not asked for everything at once. */
@@ -233,9 +233,8 @@ const atOnce = 64
 const pageRows = 1_000
 
 /**
- * Takes up whatever the last process left: what ran is queued again, what waited goes on waiting without being touched,
- * deadlines are kept, and a session that was being closed is closed. It can itself be killed anywhere: what it did is
- * on record, and the next start does the rest.
+ * Recovers the store after a process ended. Running runs are requeued. Waiting runs stay as they are. Deadlines are
+ * kept. Closing sessions are closed. A kill at any point is safe: the next start does the rest.
  */
 export async function recoverAll(engine: Engine, abandoned?: readonly AbandonedRun[]): Promise<Recovered> {
   // The process that owns the store knows that no other worker holds a run.
@@ -261,14 +260,14 @@ export async function recoverAll(engine: Engine, abandoned?: readonly AbandonedR
   return { requeued: running.length, queued: queued.length, closing: closing.length }
 }
 
-/** Waiting runs whose agent is not configured any more. All others go on waiting, and a start does not look at them. */
+/** Waiting runs whose agent is not configured any more. A start does not load the others. */
 async function withoutAgent({ runelog, agents }: Engine): Promise<readonly Omit<AbandonedRun, 'epoch'>[]> {
   const gone = (await runelog.tags(waitingRuns)).filter((agent) => !agents.has(agent))
   const rows = (await Promise.all(gone.map((tag) => runelog.rows(waitingRuns, { tag })))).flat()
   return rows.map(({ key: run_id, value }) => ({ run_id, session_id: value.session_id }))
 }
 
-/** Where a queue keeps deadlines they are in it already. */
+/** A shared store has the deadlines in its queue already. */
 async function keepDeadlines({ runelog, deadline: keep }: Engine) {
   let after: Pick<Row, 'sort' | 'key'> | undefined
   for (;;) {

@@ -18,7 +18,7 @@ interface Advance {
   readonly batch: Batch
   readonly underWay: readonly CallView[]
   readonly begin: CallView[]
-  /** Calls that a dead worker began: asked about at the tool, or done again where that is harmless. */
+  /** Calls that a dead worker began. A harmless one is repeated; the tools of the others are probed. */
   readonly probe: CallView[]
   /** Calls that may run, but not together with what is under way. */
   readonly held: CallView[]
@@ -26,11 +26,11 @@ interface Advance {
   readonly ask: (() => void)[]
   isBusy: boolean
   isAsking: boolean
-  /** An unknown outcome in a run that may not wait for a person, or one that a person left open. Nothing begins then. */
+  /** An unknown outcome in a run that may not wait for a person, or that a person left open. Nothing begins then. */
   readonly unknowable: CallView | undefined
 }
 
-/** Moves each call as far as it goes without touching the world: calls just made, and calls that a restart found. */
+/** Moves each call as far as it goes without an effect: calls just made, and calls that a restart found. */
 export function advance(hold: Hold, batch: Batch, calls: readonly CallView[]): Advance {
   const round: Advance = {
     hold,
@@ -160,7 +160,7 @@ function beginIfFree(round: Advance, call: CallView, start: () => void) {
   round.begin.push(call)
 }
 
-/** Calls of parallel-safe tools run side by side; every other call runs alone, in the order of the model. */
+/** Calls of parallel-safe tools run at the same time; every other call runs alone, in the order of the model. */
 function mayBegin({ hold, underWay, begin, probe, held, unknowable }: Advance, call: CallView): boolean {
   if (hold.run.cancel !== null || hold.isLeaving || unknowable !== undefined) return false
   const isParallel = ({ name }: CallView) => hold.definition.registry.find(name)?.parallel === true
@@ -183,7 +183,7 @@ export function stepQuestion(hold: Hold, prompt: string, given: Json, defaults: 
   return { interaction_kind: 'ecs', prompt, request, evidence: [], ...onSilence, digest: null }
 }
 
-/** What happens without an answer: a strict run waits for as long as it takes; another one has a deadline. */
+/** The deadline of a question. A strict run waits without limit; other runs have a deadline. */
 function silence({ engine, run }: Hold, on_silence: 'cancel' | 'use_default') {
   if (run.strict) return { deadline: null, on_silence: 'wait' as const }
   return { deadline: engine.clock.now() + engine.settings.replyTimeoutMs, on_silence }
@@ -193,7 +193,7 @@ interface Judged {
   readonly verdict: 'run' | 'ask' | 'deny' | 'broken'
   readonly reason: string
   readonly digest: string
-  /** It would need approval, and that was given beforehand. */
+  /** The call would need approval, and the policy approved it beforehand. */
   readonly isAutoApproved: boolean
 }
 
@@ -216,8 +216,8 @@ function judgeCall(hold: Hold, call: CallView): Judged {
 const gone = ({ name }: CallView) => `There is no tool ${name} any more.`
 
 /**
- * Why a recorded call cannot be carried out by the tool as it is defined now; undefined if it can. What was recorded
- * decides: other flags are another action, and arguments that the new schema refuses are not run.
+ * The reason why the tool, as defined now, cannot execute a recorded call; undefined if it can. The recorded definition
+ * decides. Changed flags make it another action. Arguments that the new schema refuses are not executed.
  */
 export function outdated({ definition: { registry } }: Hold, call: CallView): string | undefined {
   const tool = registry.find(call.name)
@@ -235,8 +235,8 @@ export function outdated({ definition: { registry } }: Hold, call: CallView): st
 }
 
 /**
- * Why a call that a lost worker began must not be done again; undefined if it may. The definition at the time of the
- * call and the one of today must both allow it, and so must the approval: one that covers something else is void.
+ * The reason why a call of a lost worker must not be repeated; undefined if it may. Its recorded definition and the
+ * current one must both allow it. So must the approval: if it covers something else, it is void.
  */
 export function whyNotRepeat(hold: Hold, call: CallView): string | undefined {
   const problem = outdated(hold, call)
@@ -267,7 +267,7 @@ export function toolsFor({ run, definition }: Hold): readonly ToolDescription[] 
   return descriptions.filter(({ name }) => name === askPersonName || allowed_tools.some((tool) => tool.name === name))
 }
 
-/** Why the plan that binds a run does not cover this call; undefined if it does, or if no plan binds it. */
+/** The reason why the plan that binds a run does not cover this call; undefined if it does, or if no plan binds it. */
 export function outsidePlan(allowed: readonly AllowedTool[] | null, name: string, args: Json): string | undefined {
   if (allowed === null) return undefined
   const tool = allowed.find((one) => one.name === name)

@@ -8,8 +8,8 @@ import type { SettlementOutcome } from '../../wire/interaction.ts'
 import { aboutCall, type Batch, executionOf, subject } from '../batch.ts'
 
 /*
- * The rows that a call is recorded with. Each writes what the couplings demand: the tool and its contract move together,
- * a call gets one `tool.result`, and what happened is remembered.
+ * The rows that record a call. Each writes all that the couplings demand: the tool and its contract move together, a
+ * call gets one `tool.result`, and a completed action is remembered.
  */
 
 /** A call that the model made, before anything about it is recorded. */
@@ -18,7 +18,7 @@ export interface PlannedCall extends CallView {
   readonly action_detail: Readonly<Record<string, Json>>
 }
 
-/** What a call asks a person. */
+/** The question of a call to a person. */
 export type Question = Payload<'interaction.opened'>
 
 /** The call and its contract are recorded; nothing has begun. A step for a person has a contract only. */
@@ -42,7 +42,7 @@ export function duplicateRefused(batch: Batch, call: PlannedCall, reason: string
   refuseTool(batch, call, reason, '')
 }
 
-/** From here on the action may be happening: the effect follows the commit of this row. */
+/** From here on the action may happen: the effect follows the commit of this row. */
 export function started(batch: Batch, call: CallView) {
   batch.on(subject.tool(call), 'tool_node').move('no_approval_needed', { call_id: call.call_id })
   moveContract(batch, call, ['start', 'tool_node'])
@@ -60,7 +60,7 @@ export function approved(batch: Batch, call: CallView, digest: string, approver:
   moveContract(batch, call, ['resume', 'graph_runner'], { decided_by: 'human' })
 }
 
-/** Why it is not known yet whether it happened. */
+/** Records why the outcome is not known yet. */
 export function evidenceAdded(batch: Batch, call: CallView, evidence: Evidence) {
   batch.record('contract.evidence_added', { actor: 'tool_node', payload: evidence }, aboutCall(call))
 }
@@ -123,7 +123,7 @@ function moveContract(
   batch.on(subject.contract(call), actor).move(trigger, isAsked ? { ...payload, interaction_id } : payload)
 }
 
-/** What a call that succeeded returned. */
+/** The result of a call that succeeded. */
 export interface Success {
   readonly output: Json
   readonly duration_ms: number
@@ -179,7 +179,7 @@ export function approvalLapsed(batch: Batch, call: CallView) {
   remember(batch, call, 'cancelled', { error })
 }
 
-/** The policy denies it without asking anyone. */
+/** The policy denies the call without a question. */
 export function deniedByPolicy(batch: Batch, call: CallView, reason: string, digest: string) {
   refuseTool(batch, call, reason, digest)
   moveContract(batch, call, ['start', 'policy'])
@@ -240,7 +240,7 @@ function reject(batch: Batch, call: CallView, reason: string, actor: Actor) {
   remember(batch, call, 'rejected', { error: reason })
 }
 
-/** What a person says about an unknown outcome. */
+/** The decision of a person about an unknown outcome. */
 export interface Settlement {
   readonly outcome: SettlementOutcome
   readonly result?: Json
@@ -248,8 +248,8 @@ export interface Settlement {
 }
 
 /**
- * A person knows whether it happened. Without a result of theirs, the result is what the tool reported after it was
- * given up. `late`: the run is over, and the tool has its result. Does nothing if the person leaves it open.
+ * A person resolves the outcome. Without their result, the late report of the tool is the result. `late`: the run is
+ * over, and the tool has its result. Does nothing if the person leaves it open.
  */
 export function settle(batch: Batch, call: CallView, { outcome, result: given, reason }: Settlement, late = false) {
   if (outcome === 'leave') return
@@ -264,7 +264,7 @@ export function settle(batch: Batch, call: CallView, { outcome, result: given, r
   remember(batch, call, happened ? 'completed' : 'failed', happened ? { result } : { error: reason })
 }
 
-/** Ends a call with its run. An action that may have happened is never called off: see `closing.ts`. */
+/** Ends a call with its run. An action that may have happened is not cancelled: see `closing.ts`. */
 export function cancelled(batch: Batch, call: CallView, reason: string, actor: Actor) {
   const { call_id } = call
   if (call.tool !== null)

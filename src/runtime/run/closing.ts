@@ -15,12 +15,12 @@ import { returned } from '../tools/carry-out.ts'
 import type { Tool } from '../tools/tool.ts'
 import * as write from './calls.ts'
 
-/** What the holder knows about an effect that it began itself. */
+/** The outcome of an effect, as far as the holder that began it knows. */
 export type Known =
   | ({ readonly status: 'success' } & write.Success)
   | { readonly status: 'error' | 'sandbox_violation'; readonly error: string; readonly error_kind: string }
 
-/** Why something ends, and who ends it. */
+/** The reason for an end, and its author. */
 export interface Why {
   readonly reason: string
   readonly actor: Actor
@@ -29,8 +29,8 @@ export interface Why {
 type Closing = Why & { readonly knownOf?: (call: CallView) => Known | undefined }
 
 /**
- * Ends every open call of a run that ends. What never began is withdrawn, what is known is recorded, and what may have
- * happened is never called off: its contract goes on waiting, and the question to a person outlives the run.
+ * Ends every open call of a run that ends. A call that never began is withdrawn. A known outcome is recorded. A call
+ * that may have happened is not cancelled: its contract keeps waiting, and its question outlives the run.
  */
 export function closeCalls(engine: Engine, batch: Batch, run: RunView, how: Closing) {
   const { turns, calls } = batch.state
@@ -52,7 +52,7 @@ function closeCall(engine: Engine, batch: Batch, call: CallView, { reason, actor
   if (call.contract !== 'waiting') return
   if (call.reason !== 'outcome_unknown') return write.cancelled(batch, call, reason, actor)
   const question = batch.state.interactions.get(call.interaction_id ?? '')
-  // An answer that comes while the run ends without it would be recorded and never used.
+  // An answer that is recorded while the run ends without it would never be used.
   if (question !== undefined) batch.restOn(question.interaction_id)
   const settlement = settlementIn(question)
   if (settlement === undefined) write.outcomeUnknown(batch, call, reason)
@@ -82,7 +82,7 @@ export function withdrawQuestions(
   }
 }
 
-/** Why "it did not happen" cannot be accepted now, from a probe or from a person. */
+/** The reason why "it did not happen" is refused now, from a probe or from a person. */
 export type Obstacle =
   /** The tool may still act. `worker` is null for this process. */
   | { readonly obstacle: 'at_work'; readonly worker: string | null }
@@ -91,9 +91,8 @@ export type Obstacle =
   | { readonly obstacle: 'done' }
 
 /**
- * No timer proves that a stopped process will not act. So "it did not happen" is accepted only if the tool was never
- * called, if its worker has reported that it returned, or if the store shows that the worker is gone; and in any case
- * not before the time that a tool may take is over.
+ * A timer does not prove that a stopped process cannot act. "It did not happen" is accepted only after the tool's time
+ * limit. The tool must also have returned, never been called, or belong to a worker that the store shows to be gone.
  */
 export async function obstacleToDidNot(engine: Engine, call: CallView): Promise<Obstacle | undefined> {
   const effect = await engine.atWork.look(call.execution_id ?? '')
@@ -106,7 +105,7 @@ export async function obstacleToDidNot(engine: Engine, call: CallView): Promise<
   return engine.clock.now() < earliest ? { obstacle: 'early', earliest } : undefined
 }
 
-/** How long a probe waits for an obstacle to go away before a person is asked. */
+/** How long a probe waits for an obstacle to end before a person is asked. */
 export function patienceOf(engine: Engine, call: CallView): number {
   const { lateWorkerMs, leaseMs } = engine.settings
   return call.started_at + (call.timeout_ms ?? 0) + Math.max(lateWorkerMs ?? 0, leaseMs)
@@ -146,15 +145,15 @@ interface Report {
   readonly session_id: string
   readonly tool: Tool
   readonly call: CallView
-  /** One that crashed where no code could catch it has not returned: that says nothing about what happens yet. */
+  /** A tool that crashed where no code could catch it has not returned. The outcome stays open. */
   readonly how: 'returned' | 'threw' | 'crashed'
   readonly value: unknown
 }
 
 /**
- * Records the report of a tool that returned after it was given up. Another worker may hold the run by now, or the run
- * may be over, so this carries no fence: it is evidence, and moves nothing. False: it could not be recorded, and the
- * tool has to count as at work.
+ * Records the report of a tool that returned after it was given up. It carries no fence, since another worker may hold
+ * the run or the run may be over. It is evidence and moves no subject. False: the report cannot be recorded, and the
+ * tool counts as at work.
  */
 export async function recordReport(engine: Engine, report: Report): Promise<boolean> {
   const { session_id, call } = report
@@ -175,13 +174,13 @@ export async function recordReport(engine: Engine, report: Report): Promise<bool
       execution_id: call.execution_id,
       error: readThrown(error, engine.redactor.redact).message,
     })
-    // Where several processes share a store, they also see the tool's end without the log. A poisoned store records
-    // nothing more: the next process finds the call as a crash would have left it, and asks.
+    // On a shared store other processes see the end of the tool without the log. A poisoned store records nothing: the
+    // next process finds the call as after a crash, and asks.
     return !engine.isAlone || isFault(error, 'store_poisoned')
   }
 }
 
-/** Its outcome is not settled. What can be undone has failed with its timeout, unless it is asked about. */
+/** The outcome is open. A reversible call has failed by timeout, unless its question is open. */
 function isOpen({ contract, irreversible, reason }: CallView): boolean {
   if (contract === null || isTerminal(contractMachine, contract)) return false
   return irreversible || reason === 'outcome_unknown'

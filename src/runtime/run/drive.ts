@@ -14,7 +14,7 @@ import { ancestorsOf, isStoppedAbove } from '../delegation.ts'
 import { definitionOf, type Engine } from '../engine.ts'
 import { stackOf } from '../thrown.ts'
 import { afterGrace, leftBehind } from '../tools/carry-out.ts'
-import { cancelHeld, crash, putBack } from './end.ts'
+import { cancelHeld, crash, requeueRun } from './end.ts'
 import {
   batchFor,
   callsOf,
@@ -32,8 +32,8 @@ import { reason } from './reason.ts'
 import { recordOutcomes, work } from './round.ts'
 
 /**
- * Takes a run and works on it until it ends, waits for people, or is taken away. An error of the agent ends that agent's
- * run. An error of the store stops the worker, and the record decides what comes next. False: there was no run to take.
+ * Takes a run and works on it until it ends, waits for people, or is taken away. An error of the agent ends that
+ * agent's run. An error of the store stops the worker, and the record decides how to continue. False: no run to take.
  */
 export async function drive(
   engine: Engine,
@@ -63,7 +63,7 @@ export async function drive(
   return true
 }
 
-/** Takes one step after the other until the run is over for this worker, or another worker holds it. */
+/** Takes one step after the other until this worker is done with the run, or another worker holds it. */
 async function untilOver(hold: Hold, take: (hold: Hold) => Promise<Went>) {
   let lost = 0
   do {
@@ -78,8 +78,8 @@ async function untilOver(hold: Hold, take: (hold: Hold) => Promise<Went>) {
 }
 
 /**
- * Another writer was first. What it recorded is obeyed first, and what the refusal says about an answer of the model is
- * kept with that answer. Every other refusal is an error of the agent.
+ * Another writer was first. Its runes are obeyed first. Details of the refusal about the model's answer are kept with
+ * that answer. Every other refusal is an error of the agent.
  */
 async function afterRefusal({ engine, state, answer }: Hold, refused: Refused, lost: number) {
   if (answer !== undefined && isFault(refused, 'budget_spent')) answer.overspent = refused
@@ -92,8 +92,8 @@ async function afterRefusal({ engine, state, answer }: Hold, refused: Refused, l
 
 /**
  * One step of a turn. While the turn streams, the model answers, and its calls are recorded and begun in one append
- * (`reason`, `receive`, `work`). While it executes tools, outcomes are recorded and what is left begins (`work`), until
- * the model goes on with the results. A cancel, an interrupt or a steer of the run comes first.
+ * (`reason`, `receive`, `work`). While it executes tools, `work` records outcomes and begins further calls, until the
+ * model continues with the results. A cancel, an interrupt or a steer of the run comes first.
  */
 async function step(hold: Hold): Promise<Went> {
   const { cancel } = hold.run
@@ -109,8 +109,8 @@ async function stopHeld(hold: Hold): Promise<Went> {
 }
 
 /**
- * The process goes down: what is under way may still finish, and its outcome is recorded. The run goes back into
- * the queue in good order, so that going down while it waits, however often, is not taken for a worker that was lost.
+ * The process stops. Effects under way may finish, and their outcomes are recorded. The run is requeued in the same way
+ * each time, so stopping does not count as a lost worker.
  */
 async function leave(hold: Hold): Promise<Went> {
   // Known outcomes are recorded before the others are waited for.
@@ -123,7 +123,7 @@ async function leave(hold: Hold): Promise<Went> {
   await waitForEffects(hold)
   const batch = batchFor(hold)
   recordOutcomes(hold, batch, callsOf(hold))
-  putBack(hold, batch, 'the worker is shutting down')
+  requeueRun(hold, batch, 'the worker is shutting down')
   return commitThen(hold, batch, 'over')
 }
 
@@ -135,7 +135,7 @@ async function waitForEffects({ engine, inHand }: Hold) {
   cancel()
 }
 
-/** The agent broke. It ends, whatever is asked of it meanwhile; its parent and its siblings go on. */
+/** The agent failed. It ends, also if a request is recorded meanwhile; its parent and its siblings continue. */
 async function contain(hold: Hold, error: unknown) {
   const { engine, agent, run } = hold
   const about = { agent_id: agent.agent_id, run_id: run.run_id }
@@ -144,8 +144,8 @@ async function contain(hold: Hold, error: unknown) {
 }
 
 /**
- * Takes a queued run: raises its epoch, and opens a turn unless one is still executing tools. Undefined: it is not there
- * to be taken. That is no error: whatever the queue delivers, and however often, the log decides.
+ * Takes a queued run: raises its epoch, and opens a turn unless one is still executing tools. Undefined: the run may
+ * not be taken. This is not an error: the queue may deliver a run late or twice, and the log decides.
  */
 async function take(engine: Engine, session_id: string, run_id: string): Promise<Hold | undefined> {
   if (engine.isStopping()) return undefined
@@ -167,7 +167,7 @@ async function take(engine: Engine, session_id: string, run_id: string): Promise
   }
 }
 
-/** It is queued, nothing is in its way, and no run above it was asked to stop. */
+/** The run is queued, has no obstacle, and no run above it was asked to stop. */
 export function mayBeTaken(state: SessionState, run: RunView): boolean {
   return run.status === 'queued' && obstacleTo(state, run) === null && !isStoppedAbove(state, run)
 }
@@ -183,7 +183,7 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
   batch.on(subject.run(run), 'graph_runner').move('turn.started', payload)
   // The dialogue has the input already if the run has had a turn before.
   if (run.turn_id === null) openTurn(engine, batch, run, run.has_begun ? (run.steers[0] ?? null) : run.input)
-  // The agent, the session and the runs above are in the guards: if one of them moves first, this is decided again.
+  // The guards read the agent, the session and the runs above. If one of them moves first, this is decided again.
   for (const id of [agent_id, state.session_id, ...ancestorsOf(state, run).map((above) => above.run_id)])
     batch.restOn(id)
   const taken = await engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
@@ -211,8 +211,8 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
 }
 
 /**
- * A task of a goal that waited for a person may find its place taken when it goes on. Undefined: there is no place, and
- * the driver of the goal wakes the run when one is free. The returned function ends the time in which it is being taken.
+ * Takes the place of a goal's task, which may have lost it while it waited for a person. Undefined: no place is free;
+ * the driver of the goal wakes the run later. Call the returned function when the run is taken.
  */
 function takePlace({ taking, turnedAway }: Engine, { goals, runs }: SessionState, { run_id }: RunView) {
   const isOf = (task: { readonly run_ids: readonly string[] }) => task.run_ids.at(-1) === run_id
@@ -232,8 +232,8 @@ function takePlace({ taking, turnedAway }: Engine, { goals, runs }: SessionState
 }
 
 /**
- * Proves the log of a run whose call was begun by a lost worker: a changed byte must not start the call a second time.
- * Throws `store_damaged`. Only `verify` checks who signed an erasure.
+ * Verifies the log of a run whose call a lost worker began: a changed byte must not start the call a second time.
+ * Throws `store_damaged`. Only `verify` checks the signature of a redaction.
  */
 async function proveInFlight(engine: Engine, state: SessionState, run: RunView): Promise<void> {
   if (!positionOf(state, run.run_id).pending.some(({ contract }) => contract === 'running')) return

@@ -18,7 +18,7 @@ import { ask, inputWithdrawn } from './calls.ts'
 import { recordReport } from './closing.ts'
 import { batchFor, commit, type Hold, type InHand, nudge, type Outcome } from './hold.ts'
 
-/** Begins the effect of a call. Its start is committed by now, and the lease is checked once more right here. */
+/** Begins the effect of a call. Its start is committed; the lease is checked once more here. */
 export function begin(hold: Hold, call: CallView) {
   const tool = hold.definition.registry.find(call.name)
   if (tool === undefined || !hold.lease.isValid()) return
@@ -48,7 +48,7 @@ export function begin(hold: Hold, call: CallView) {
   })
 }
 
-/** A tool that was given up may act until it returns. What it returns then is recorded. */
+/** A tool that was given up may act until it returns. A late result is recorded. */
 function watched(hold: Hold, call: CallView, tool: Tool) {
   const { engine, lease, epoch } = hold
   const { session_id } = hold.state
@@ -101,7 +101,7 @@ function watched(hold: Hold, call: CallView, tool: Tool) {
 
 const report_pause_ms = { first: 100, most: 5_000 }
 
-/** Tries again until it is recorded. False: this process closes, and the tool counts as at work until it ends. */
+/** Tries again until the report is recorded. False: this process closes, and the tool still counts as at work. */
 async function untilRecorded({ timers, closing }: Engine, record: () => Promise<boolean>): Promise<boolean> {
   for (let pause = report_pause_ms.first; !(await record()); pause = Math.min(2 * pause, report_pause_ms.most)) {
     if (closing.aborted) return false
@@ -122,7 +122,7 @@ export function inHand(hold: Hold, call: CallView, abort: AbortController, start
   })
 }
 
-/** Records progress. A chunk that cannot be recorded any more is dropped: nothing depends on it. */
+/** Records progress. A chunk that cannot be recorded is dropped: nothing depends on it. */
 async function report(hold: Hold, call: CallView, progress: { stream: ProgressStream; chunk: string }) {
   const { call_id } = call
   if (!hold.inHand.has(call_id)) return
@@ -139,9 +139,8 @@ async function report(hold: Hold, call: CallView, progress: { stream: ProgressSt
 type Report = (thrown: unknown) => Promise<unknown>
 
 /**
- * Attributes errors that a tool throws where no code can catch them, such as in the callback of a timer. They count as
- * thrown by the call: what cannot be undone has an unknown outcome then. If the process ends, the run is let go and
- * nothing new begins.
+ * Attributes errors that no code of a tool catches, such as in the callback of a timer. They count as errors of that
+ * call. An irreversible call then has an unknown outcome. If the process ends, releases the run and begins nothing new.
  */
 function createCrashing(hold: Hold, call: CallView) {
   const { promise: crashed, reject } = Promise.withResolvers<never>()
@@ -181,14 +180,14 @@ function createCrashing(hold: Hold, call: CallView) {
     culprit,
     crashed,
     hasCrashed: () => crashing !== undefined,
-    /** The call is over. Of a tool that was given up, a crash is evidence; otherwise it changes nothing any more. */
+    /** The call is over. If its tool was given up, a crash is evidence; otherwise it changes nothing. */
     end(given: Report = async () => {}) {
       report = given
     },
   }
 }
 
-/** The questions of one call at work, put one after the other. When the call ends, the open one is withdrawn. */
+/** The questions of one call at work, asked one after the other. When the call ends, the open one is withdrawn. */
 function createAsking(hold: Hold, call: CallView, signal: AbortSignal) {
   let last: Promise<unknown> | undefined
   let opening: Promise<unknown> = Promise.resolve()
@@ -215,7 +214,7 @@ function createAsking(hold: Hold, call: CallView, signal: AbortSignal) {
       asked.then(leave, leave)
       return asked
     },
-    /** The tool has returned, or was given up: it asks nothing more. Resolves when what it asked last is on record. */
+    /** The tool has returned or was given up, and asks nothing more. Resolves when its last question is recorded. */
     end(): Promise<unknown> {
       isOver = true
       return opening
@@ -226,9 +225,9 @@ function createAsking(hold: Hold, call: CallView, signal: AbortSignal) {
 type Asking = { readonly asked: Json; readonly signal: AbortSignal; readonly opened: () => void }
 
 /**
- * Asks a person on behalf of a tool that is at work. The contract stays running: the tool may have acted already. The
- * question is withdrawn if the call ends first. The run waits without a worker's slot. In an auto run the defaults
- * answer, if there are any.
+ * Asks a person on behalf of a tool at work. The contract stays running: the tool may have acted already. The question
+ * is withdrawn if the call ends first. The run waits without a worker's slot. In an auto run the defaults answer, if
+ * there are any.
  */
 async function askWhileAtWork(hold: Hold, call: CallView, { asked, signal, opened }: Asking): Promise<Asked> {
   const copied = boundedJson(asked, jsonLimits.arguments)
@@ -266,7 +265,7 @@ function silenceOf(request: EcsRequest): Asked {
   return data === undefined ? { action: 'silence' } : { action: 'approve', data, is_default: true }
 }
 
-/** Resolves when the question is closed, or when its answer has no use: the call is over, or the run is to stop. */
+/** Resolves when the question is closed, or when its answer has no use: the call is over, or the run shall stop. */
 function answered(hold: Hold, interaction_id: string, signal: AbortSignal) {
   const { promise, resolve } = Promise.withResolvers<'closed' | 'moot'>()
   let isOver = false

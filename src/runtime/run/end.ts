@@ -37,7 +37,7 @@ export function failRun(hold: Hold, failure: Failure, cut = nothingSaid, batch =
   return commitThen(hold, batch, 'over' as const)
 }
 
-/** The agent broke in an unforeseen way. It ends this run and this agent, and nothing else. */
+/** The agent failed with an unexpected error. It ends this run and this agent, and nothing else. */
 export function crash(hold: Hold, error: unknown): Promise<'over' | Refused> {
   const { message } = readThrown(error, hold.engine.redactor.redact)
   const batch = batchFor(hold)
@@ -51,7 +51,7 @@ function endAgent({ run, agent }: Hold, batch: Batch, trigger: 'crash' | 'budget
   batch.on(subject.agent(agent_id), actor).move(trigger, { agent_id, reason, stats: { ...agent.used } })
 }
 
-/** Stopped by request. Effects have been waited for or aborted by now; what is known of them is recorded. */
+/** Stopped by request. Effects have ended or were aborted; their known outcomes are recorded. */
 export function cancelHeld(hold: Hold, cut = nothingSaid): Promise<'over' | Refused> {
   const batch = batchFor(hold)
   const reason = hold.run.cancel_reason
@@ -60,19 +60,19 @@ export function cancelHeld(hold: Hold, cut = nothingSaid): Promise<'over' | Refu
   return commitThen(hold, batch, 'over')
 }
 
-/** Releases the run at a boundary where nothing is open, so that another worker, or a later start, can continue it. */
+/** Releases the run at a boundary without open work, so that another worker, or a later start, can continue it. */
 export function release(hold: Hold, reason: string, cut: Cut, batch = batchFor(hold)): Promise<'over' | Refused> {
   interruptTurn(hold, batch, reason, cut)
-  putBack(hold, batch, reason)
+  requeueRun(hold, batch, reason)
   return commitThen(hold, batch, 'over')
 }
 
-/** Queues the run again. */
-export function putBack(hold: Hold, batch: Batch, reason: string) {
+/** Requeues the run. */
+export function requeueRun(hold: Hold, batch: Batch, reason: string) {
   batch.on(subject.run(hold.run), 'graph_runner').move('restart.requeued', { epoch: hold.epoch + 1, message: reason })
 }
 
-/** With this turn error there are as many in a row as an active session takes. */
+/** This turn error reaches `errorThreshold` in a row. */
 export function isOneTooMany({ engine, state }: Hold): boolean {
   return state.turn_errors_in_a_row + 1 >= engine.settings.errorThreshold && isActive(state)
 }
@@ -133,7 +133,7 @@ function known(hold: Hold, call: CallView): Known | undefined {
   return { status: 'sandbox_violation', error: outcome.error, error_kind: 'sandbox_violation' }
 }
 
-/** Checked before each step begins: a session that may not go on, a budget that is used up. */
+/** Checked before each step: whether the session may continue, and whether a budget is used up. */
 export async function stopBefore(hold: Hold, calls: number, cut: Cut): Promise<'over' | Refused | undefined> {
   const { session_id, subjects } = hold.state
   if (subjects.get(session_id)?.state === 'suspended') return release(hold, 'the session is suspended', cut)
@@ -141,7 +141,7 @@ export async function stopBefore(hold: Hold, calls: number, cut: Cut): Promise<'
   return spent === undefined ? undefined : stopSpent(hold, spent, cut)
 }
 
-/** Ends what a used-up budget ends: the agent, the run, or, for the budget of a session, suspends that session. */
+/** Ends the agent or the run of a used-up budget. If it is the budget of a session, suspends the session. */
 export function stopSpent(hold: Hold, spent: Exhausted, cut: Cut): Promise<'over' | Refused> {
   const { state, run } = hold
   const { scope, message, budget_of, budget_spent } = spent
@@ -154,7 +154,7 @@ export function stopSpent(hold: Hold, spent: Exhausted, cut: Cut): Promise<'over
     batch.on(subject.run(run), 'policy').move('turn.failed', { ...failure, budget_of, budget_spent })
     return commitThen(hold, batch, 'over')
   }
-  // A paused session begins nothing that could exhaust it: the run waits, and finds out when the session goes on.
+  // A paused session begins nothing that could exhaust its budget: the run waits until the session is resumed.
   if (isActive(state)) {
     const payload = { reason: message, budget_info: { ...state.used } }
     batch.on(subject.session(state.session_id), 'policy').move('budget_exhausted', payload)
@@ -170,7 +170,7 @@ interface Purse {
   readonly used: Used
 }
 
-/** `calls`: how many tool calls the step makes. `more`: what it has spent that no record says yet. */
+/** `calls`: how many tool calls the step makes. `more`: its usage that is not recorded yet. */
 function exhausted(hold: Hold, calls: number, more = { tokens: 0, cost_usd: 0 }): Exhausted | undefined {
   const since = timeSince(hold)
   for (const { scope, of, subject_id, budget, used } of pursesOf(hold)) {
@@ -221,7 +221,7 @@ function over(budget: Budget, used: Used, calls: number, since: number): BudgetS
   return undefined
 }
 
-/** Until a provider says what an answer used, its tokens are estimated by its length. */
+/** Tokens of an answer are estimated by its length until the provider reports its usage. */
 const charactersPerToken = 4
 
 /** Watches the budgets while a model answers, and interrupts the answer when one of them is used up. */
@@ -232,7 +232,7 @@ export function watchBudgets(hold: Hold, price: Price | null) {
 
   const estimate = () => Math.floor(characters / charactersPerToken)
   function look() {
-    // An answer may use up the last token, as long as it says nothing more.
+    // An answer may use up the last token, if it ends there.
     const tokens = Math.max(0, estimate() - 1)
     const cost_usd = (tokens * (price?.outputUsdPerMillion ?? 0)) / 1e6
     spent ??= exhausted(hold, 0, { tokens, cost_usd })
@@ -243,7 +243,7 @@ export function watchBudgets(hold: Hold, price: Price | null) {
     if (left === undefined) return
     cancel = hold.engine.timers.after(Math.max(1, left), () => {
       look()
-      // Time may have stood still meanwhile, while a task that was handed on waited.
+      // The wall time may have paused meanwhile, while a delegated task waited.
       if (spent === undefined) wait()
     })
   }

@@ -18,7 +18,7 @@ import type { Lease } from '../store.ts'
 import { type Outcome as Carried, leftBehind } from '../tools/carry-out.ts'
 import type { Answer } from '../turns/answer.ts'
 
-/** A run that this worker holds, and what only this worker knows about it. */
+/** A run that this worker holds, with the state that only this worker has. */
 export interface Hold {
   readonly engine: Engine
   readonly state: SessionState
@@ -27,7 +27,7 @@ export interface Hold {
   readonly definition: AgentDefinition
   readonly lease: Lease
   readonly epoch: number
-  /** Effects under way, by call. Another worker began what is not in here, if it was begun at all. */
+  /** Effects under way, by call. An effect that is not in here was begun by another worker, or not at all. */
   readonly inHand: Map<string, InHand>
   readonly unknown: Set<string>
   /** The answer of the model, until it is recorded. */
@@ -35,18 +35,18 @@ export interface Hold {
   changed: PromiseWithResolvers<void>
   /** Stops the stream or the wait that is under way. */
   interruption: AbortController
-  /** Resolves when this worker has let go of the run. */
+  /** Resolves when this worker has released the run. */
   readonly over: PromiseWithResolvers<void>
-  /** The process is going down: let go at the next boundary. */
+  /** The process stops: release the run at the next boundary. */
   isLeaving: boolean
 }
 
-/** Whose budget is used up, and the sentence that says so. */
+/** The owner of a used-up budget, and the sentence that says so. */
 export interface Exhausted {
   /** A used-up budget of a parent ends only this run; the holder of the parent decides about the parent. */
   readonly scope: 'agent' | 'run' | 'session'
   readonly message: string
-  /** Whose it is: an agent, a run or the session. */
+  /** The owner: an agent, a run or the session. */
   readonly budget_of: string
   readonly budget_spent: BudgetSpent
 }
@@ -58,7 +58,7 @@ export interface KeptAnswer {
   readonly spent: Exhausted | undefined
   /** The claims that the log named when it refused a key. The rows may not have them: the log proves them, too. */
   readonly taken: Map<string, FaultOf<'key_taken'>['details']>
-  /** Another agent used up a common budget first: the log refused the calls of the answer. */
+  /** Another agent used up a shared budget first: the log refused the calls of the answer. */
   overspent?: FaultOf<'budget_spent'>
 }
 
@@ -92,7 +92,7 @@ export function heldTurn(hold: Hold): Subject<'turn'> {
   return subject.turn(hold.run, turnOf(hold).turn_id)
 }
 
-/** Opens a turn of a run. Without an input, the model goes on with the dialogue as it is. */
+/** Opens a turn of a run. Without an input, the model continues the dialogue as it is. */
 export function openTurn({ ids }: Engine, batch: Batch, run: RunView, input: Json) {
   const turn_id = ids.next('turn')
   batch.on(subject.turn(run, turn_id), 'graph_runner').move('start_turn', { turn_id, agent_id: run.agent_id, input })
@@ -104,9 +104,9 @@ export function batchFor({ engine, state }: Hold): Batch {
 }
 
 /**
- * Records under the fence: an append of a worker that lost its run cannot commit. One that moves the run, the session
- * or a question expects that none of them has moved: a request, a suspension or an answer that is recorded first is
- * obeyed first. After a refusal the step ends, and `drive` decides again. An empty batch records nothing.
+ * Records under the fence: a worker that lost its run cannot commit. An append that moves the run, the session or a
+ * question expects that none of them has moved: a request, a suspension or an answer that is recorded first is obeyed
+ * first. After a refusal the step ends, and `drive` decides again. An empty batch records nothing.
  */
 export async function commit(hold: Hold, batch: Batch): Promise<Recorded | Refused> {
   if (batch.runes.length === 0) return []
@@ -114,7 +114,7 @@ export async function commit(hold: Hold, batch: Batch): Promise<Recorded | Refus
   const { run_id } = hold.run
   const isExpected = (id: string) => id === run_id || id === state.session_id || state.interactions.has(id)
   const expect = Object.fromEntries([...batch.moved].filter(([id]) => isExpected(id)))
-  // Before the append: a reaction to the record may arrive here sooner than the result of the append.
+  // Set before the append: a reaction to the record may arrive here before the result of the append.
   if (batch.stateOf(run_id) === 'waiting_user') engine.preserving.parked(run_id)
   const runes = await engine.sessions.commit(state, batch, { fence: { run_id, epoch }, expect })
   for (const call_id of hold.inHand.keys())
@@ -128,7 +128,7 @@ export async function commitThen<W>(hold: Hold, batch: Batch, went: W): Promise<
   return recorded instanceof Fault ? recorded : went
 }
 
-/** Some effect has not come to an end yet. */
+/** At least one effect has not ended. */
 export function isUnderWay(hold: Hold): boolean {
   return hold.inHand.values().some(({ outcome }) => outcome === undefined)
 }
@@ -145,7 +145,7 @@ export function isTaken({ run, epoch }: Hold): boolean {
   return run.epoch !== epoch || run.status !== 'running'
 }
 
-/** Wakes the holder: a request was recorded, the run was taken away, or something it waits for has changed. */
+/** Wakes the holder: a request was recorded, the run was taken away, or a subject that it waits for has changed. */
 export function nudge(hold: Hold) {
   if (isTaken(hold)) return stopEverything(hold)
   hold.changed.resolve()

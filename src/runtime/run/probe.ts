@@ -12,9 +12,9 @@ import { begin, inHand } from './effects.ts'
 import type { Hold, Outcome } from './hold.ts'
 
 /**
- * Goes on with a call that a dead worker began. An idempotent call, such as one that only reads, is repeated. A call whose
- * tool has a probe is probed. The outcome of every other call is unknown. The flags are those of the definition that the
- * call was made under. A tool that was redefined since is neither repeated nor asked.
+ * Continues a call that a dead worker began. An idempotent or read-only call is repeated. A call whose tool has a probe
+ * is probed. The outcome of every other call is unknown. The recorded flags count. A tool that was redefined since is
+ * neither repeated nor probed.
  */
 export function continueLost(hold: Hold, call: CallView) {
   const abort = new AbortController()
@@ -70,7 +70,7 @@ async function asked(engine: Engine, tool: Tool, call: CallView, signal: AbortSi
   }
 }
 
-/** Waits until the tool cannot act any more, but not for ever: then a person is asked. */
+/** Waits until the tool cannot act any more. The wait is limited: then a person is asked. */
 async function obstacleRemains(engine: Engine, call: CallView, signal: AbortSignal): Promise<Obstacle | undefined> {
   const patience = patienceOf(engine, call)
   for (;;) {
@@ -85,7 +85,7 @@ async function obstacleRemains(engine: Engine, call: CallView, signal: AbortSign
 
 type Late = { readonly outcome: 'late'; readonly problem: string }
 
-/** A probe may take as long as the tool itself; one that does not answer cannot tell. */
+/** A probe has the time limit of its tool. A probe that does not answer cannot tell. */
 async function probeOnce(
   engine: Engine,
   tool: Tool,
@@ -114,7 +114,7 @@ const outcomes = ['happened', 'did_not', 'cannot_tell'] as const satisfies reado
 /** A probe's answer that cannot be used. */
 type Unusable = { readonly outcome: 'unusable'; readonly problem: string }
 
-/** The answer of a probe. One of another form is never taken for `did_not`, which would permit the action again. */
+/** The answer of a probe. An answer of another form is never read as `did_not`, which would permit the action again. */
 function readProbed(answer: unknown, clean: Clean): Probed | Unusable {
   const { outcome: given, result } = Object(answer)
   const outcome = typeof answer === 'object' ? outcomes.find((known) => known === given) : undefined

@@ -18,8 +18,8 @@ import {
   failRun,
   isActive,
   isOneTooMany,
-  putBack,
   release,
+  requeueRun,
   stopBefore,
   stopSpent,
   suspend,
@@ -29,7 +29,7 @@ import { batchFor, commitThen, type Hold, heldTurn, type KeptAnswer, openTurn, t
 import { isStep, receive } from './receive.ts'
 import { work } from './round.ts'
 
-/** Lets the model answer once, and records its answer. After a refusal, the same answer is concluded from again. */
+/** Lets the model answer once, and records its answer. After a refusal, the same answer is used again. */
 export async function reason(hold: Hold): Promise<Went> {
   if (hold.answer !== undefined) return conclude(hold, hold.answer)
   if (hold.run.cancel !== null) return cancelHeld(hold)
@@ -55,7 +55,7 @@ async function ask(hold: Hold): Promise<KeptAnswer | Refused> {
   const { messages } = agent.dialogue
   const request = buildRequest(model.id, { instructions, messages, tools: toolsFor(hold), memories: agent.facts })
   hold.interruption = new AbortController()
-  // A worker that slept past its lease has an old session: other workers may have changed or erased content since.
+  // A worker that slept past its lease has a stale session: other workers may have changed or erased content since.
   if (run.cancel !== null || run.steers.length > 0 || hold.isLeaving || !hold.lease.isValid()) hold.interruption.abort()
   const { run_id } = run
   const deltas = writeDeltas(hold)
@@ -93,7 +93,7 @@ function isCut(answered: Answer): boolean {
   return answered.finish === 'length' || answered.finish === 'content_filter'
 }
 
-/** The store takes secrets out of all that it records; a long text would hold the event loop there. */
+/** The store takes secrets out of each rune; for a long text that would block the event loop. */
 async function withoutSecrets({ redactor }: Engine, answered: Answer): Promise<Answer> {
   if (!('text' in answered)) return { ...answered, partial: await redactor.redactLong(answered.partial, true) }
   const text = await redactor.redactLong(answered.text, isCut(answered))
@@ -103,7 +103,7 @@ async function withoutSecrets({ redactor }: Engine, answered: Answer): Promise<A
 
 async function conclude(hold: Hold, { answered, spent, overspent }: KeptAnswer): Promise<Went> {
   const cut = { partial: 'text' in answered ? answered.text : answered.partial, usage: answered.usage }
-  // A run that was asked to stop is stopped, whatever its answer is.
+  // A run that was asked to stop is stopped, with any answer.
   if (hold.run.cancel !== null) return cancelHeld(hold, cut)
   const isSteered = hold.run.steers.length > 0
   switch (answered.kind) {
@@ -161,7 +161,7 @@ function succeed(hold: Hold, answered: Extract<Answer, { kind: 'final' }>): Prom
   return commitThen(hold, batch, 'over')
 }
 
-/** New input ends this turn at a safe boundary, and opens the next one: at once, or when the session goes on. */
+/** New input ends this turn at a safe boundary, and opens the next one: at once, or when the session is resumed. */
 async function steer(hold: Hold, cut: Cut): Promise<Went> {
   if (!isActive(hold.state)) return release(hold, 'steered', cut)
   const batch = batchFor(hold)
@@ -186,7 +186,7 @@ async function broken(hold: Hold, error: StreamError, cut: Cut): Promise<Went> {
   const again = delay === undefined ? { retryable: false } : { retryable: true, retry_in_ms: delay }
   endTurn(hold, batch, { error_type, message, ...again }, cut)
   if (goesOn) openTurn(engine, batch, run, null)
-  else if (delay !== undefined) putBack(hold, batch, 'the session takes no new turn')
+  else if (delay !== undefined) requeueRun(hold, batch, 'the session takes no new turn')
   else {
     const payload = { error_code: error_type.toUpperCase(), message }
     batch.on(subject.run(run), 'graph_runner').move('turn.failed', payload)
@@ -199,7 +199,7 @@ async function broken(hold: Hold, error: StreamError, cut: Cut): Promise<Went> {
   return 'on'
 }
 
-/** Text goes out at once, without an id; it becomes durable in larger pieces, before what follows from it. */
+/** Text is streamed at once, without an id. It is recorded in larger pieces, before the runes that follow from it. */
 function writeDeltas(hold: Hold) {
   const { engine, run, state } = hold
   const { turn_id, round } = turnOf(hold)
@@ -233,7 +233,7 @@ function writeDeltas(hold: Hold) {
     add: (channel: 'text' | 'reasoning', raw: string) => pass(channel, clean[channel].add(raw)),
     feel: (payload: Emotion) =>
       write((batch) => batch.record('turn.emotion_detected', { actor: 'reasoning', payload }, about)),
-    /** The rest of the text is in the rune that follows. Reasoning is recorded only here. */
+    /** The rest of the text is in the next rune. Reasoning is recorded only here. */
     async finish(isCut: boolean) {
       if (!isCut) pass('reasoning', clean.reasoning.end())
       pieces.finish('reasoning')

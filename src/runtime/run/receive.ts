@@ -24,8 +24,8 @@ type Calls = Extract<Answer, { kind: 'calls' }>
 type Planned = { readonly call: write.PlannedCall; readonly problem?: string; readonly duplicate?: string }
 
 /**
- * Puts the calls of an answer into a batch, each with its contract. What may begin begins in the same append: a plain
- * step costs two commits, this one and the one that holds its result. If the log refuses a key, the calls are planned
+ * Puts the calls of an answer into a batch, each with its contract. Calls that may begin begin in the same append, so a
+ * plain step costs two commits: this one, and the one with its result. If the log refuses a key, the calls are planned
  * again, with the claim on that key.
  */
 export async function receive(hold: Hold, answer: Calls, read: readonly ReadCall[]): Promise<Received> {
@@ -51,7 +51,7 @@ function record(batch: Batch, { call, problem, duplicate }: Planned) {
   write.failed(batch, call, { error: problem, error_kind: 'invalid_call' })
 }
 
-/** It is a step for a person. To an agent that may not ask, the tool does not exist. */
+/** The call is a step for a person. An agent that may not ask does not have this tool. */
 export function isStep({ definition }: Hold, name: string): boolean {
   return name === askPersonName && definition.mayAsk
 }
@@ -60,7 +60,7 @@ async function plan(hold: Hold, received: WrittenCall, read: ReadCall): Promise<
   if (isStep(hold, received.name)) return planStep(hold, received)
   const { engine, state, definition } = hold
   const { name } = received
-  // One value is recorded, approved, hashed and run: the one without secrets.
+  // One value is recorded, approved, hashed and executed: the one without secrets.
   const { value: args } = await engine.redactor.cleanLong(read.args)
   const call: write.PlannedCall = {
     ...blank(hold, 'tool_call', name, args),
@@ -89,7 +89,7 @@ async function plan(hold: Hold, received: WrittenCall, read: ReadCall): Promise<
     const claim = (await engine.runelog.row(claims, row))?.value
     return claim !== undefined && isClaim(claim) ? claim : hold.answer?.taken.get(row)
   }
-  // Each time that a person let it be done again gave it one more key, by the one that was taken.
+  // Each permission to repeat the action made one more key, derived from the one that was taken.
   let free = keyed.key
   for (let claim = await claimOn(free); claim !== undefined; claim = await claimOn(free)) {
     const { repeats } = claim.session_id === state.session_id ? state : await engine.sessions.load(claim.session_id)
@@ -103,9 +103,9 @@ async function plan(hold: Hold, received: WrittenCall, read: ReadCall): Promise<
 const isOneAction = (tool: Tool) => tool.irreversible && tool.dedupe
 
 /**
- * The key goes out to the service that carries the action out. The same action in two sessions is two actions, unless
- * its scope is global, so the session is in it: otherwise a service would take the second for a repetition, and a probe
- * find the first. A key function that throws makes a call that cannot be carried out, not a crash.
+ * The key is sent to the service that performs the action. The same action in two sessions is two actions, unless its
+ * scope is global, so the key contains the session. Otherwise a service would take the second action for a repetition,
+ * and a probe would find the first. A key function that throws makes a call that cannot be executed, not a crash.
  */
 function keyOf(
   { engine: { sha256, redactor }, state }: Hold,
@@ -171,7 +171,7 @@ function blank(hold: Hold, action_type: CallView['action_type'], name: string, a
   }
 }
 
-/** Of two calls in one answer that are one action, the first has the key. */
+/** Of two calls in one answer that are one action, the first gets the key. */
 function markDuplicates(planned: Planned[]) {
   const seen = new Map<string, string>()
   for (const [i, each] of planned.entries()) {

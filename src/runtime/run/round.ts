@@ -21,8 +21,8 @@ export interface Received {
 }
 
 /**
- * Carries out the calls of a round until the model can go on, or the run is over for this worker. The one door of a
- * round: calls that the model just made are `received`; those that a restart or an answer found are in the record.
+ * Executes the calls of a round until the model can continue, or this worker is done with the run. Calls that the model
+ * just made are `received`; calls found by a restart or an answer are in the record.
  */
 export async function work(hold: Hold, received?: Received): Promise<Went> {
   for (let next = received; ; next = undefined) {
@@ -41,12 +41,12 @@ export async function work(hold: Hold, received?: Received): Promise<Went> {
 }
 
 /**
- * Advances the calls, commits, and begins what may begin. When nothing is left under way, the round ends in the same
- * append: the model goes on, or the run waits for people.
+ * Advances the calls, commits, and begins the calls that may begin. When no effect is under way, the round ends in the
+ * same append: the model continues, or the run waits for people.
  */
 async function proceed(hold: Hold, batch: Batch, calls: readonly CallView[]): Promise<Went | 'wait'> {
   const next = advance(hold, batch, calls)
-  // A run that was asked to stop is stopped, and does not fail over what it leaves behind.
+  // A run that was asked to stop is stopped. Its open calls do not fail it.
   if (next.unknowable !== undefined && hold.run.cancel === null) {
     const recorded = await commit(hold, batch)
     if (recorded instanceof Fault) return recorded
@@ -79,7 +79,7 @@ async function somethingHappens(hold: Hold, changed: Promise<void>) {
   await Promise.race([...fresh.map((entry) => entry.done), changed])
 }
 
-/** Puts the outcomes so far into the batch. An outcome that cannot be known is marked for a person. */
+/** Puts the known outcomes into the batch. An outcome that cannot be known is marked for a person. */
 export function recordOutcomes(hold: Hold, batch: Batch, calls: readonly CallView[]) {
   for (const call of calls) {
     const outcome = hold.inHand.get(call.call_id)?.outcome
@@ -97,7 +97,7 @@ export function recordOutcomes(hold: Hold, batch: Batch, calls: readonly CallVie
         break
       case 'timeout': {
         const error = write.tookTooLong(call)
-        // What cannot be undone or repeated has an unknown outcome; of anything else it is a failure.
+        // An irreversible call that may not be repeated has an unknown outcome; every other call has failed.
         if (!call.irreversible || call.idempotent)
           write.failed(batch, call, { error, error_kind: 'timeout', status: 'timeout' })
         else {
@@ -122,7 +122,7 @@ export function recordOutcomes(hold: Hold, batch: Batch, calls: readonly CallVie
   }
 }
 
-/** The model goes on with the results, or the result of a call that ends the turn is that of the run. */
+/** The model continues with the results, or the result of a call that ends the turn becomes that of the run. */
 function finishTools(hold: Hold, batch: Batch, calls: readonly CallView[]): 'on' | 'over' {
   const turn = batch.on(heldTurn(hold), 'graph_runner')
   const last = calls.find(
@@ -184,7 +184,7 @@ async function park(
   const opened = batch.runes.flatMap((r) => (r.kind === 'interaction.opened' ? [r.interaction_id ?? ''] : []))
   const open = calls.flatMap(({ interaction_id: id }) => (id !== null && batch.stateOf(id) === 'open' ? [id] : []))
   batch.on(subject.run(hold.run), 'graph_runner').move('turn.needs_input', { interaction_ids: [...open, ...opened] })
-  // An answer that is recorded first is used first: a run that waits for it would wait for ever.
+  // An answer that is recorded first is used first: a run that waits for it would wait forever.
   for (const interaction_id of open) batch.restOn(interaction_id)
   const recorded = await commit(hold, batch)
   if (recorded instanceof Fault) return recorded

@@ -13,7 +13,7 @@ export type Outcome = { readonly duration_ms: number } & (
   | { readonly status: 'success'; readonly output: Json; readonly output_ref?: string }
   | { readonly status: 'error'; readonly error: string; readonly error_kind: string }
   | { readonly status: 'timeout' }
-  /** `began` tells whether the tool was called: if it was not, nothing can have happened. */
+  /** `began`: whether the tool was called. If not, nothing can have happened. */
   | { readonly status: 'cancelled'; readonly began: boolean; readonly evidence?: Evidence }
   | { readonly status: 'sandbox_violation'; readonly error: string }
   /** The tool threw an error that leaves open whether it happened. */
@@ -30,10 +30,10 @@ interface CarryOutPorts {
   readonly log: Log
 }
 
-/** Aborting with this leaves the tool behind at once: its worker has lost the run. */
+/** Aborting with this gives up the tool at once: its worker has lost the run. */
 export const leftBehind = new Error('Its worker does not wait for it any more.')
 
-/** Cancel grace: calls back when a cancelled effect has had its time to end. */
+/** Cancel grace: calls back when the time of a cancelled effect is over. */
 export function afterGrace({ timers, settings }: Pick<CarryOutPorts, 'timers' | 'settings'>, over: () => void): Cancel {
   return timers.after(settings.cancelGraceMs, over)
 }
@@ -46,8 +46,8 @@ type End =
 
 /**
  * Calls a tool once. It has exactly one outcome, never later than its timeout. `context.signal` cancels: the signal of
- * the tool fires, and the tool may still return within `cancelGraceMs`. A tool that ignores its signal is left behind,
- * and its later reports are dropped. `context.progress` gets reports in larger pieces, all before the outcome.
+ * the tool fires, and the tool may still return within `cancelGraceMs`. A tool that ignores its signal is given up, and
+ * its later reports are dropped. `context.progress` gets reports in larger pieces, all before the outcome.
  */
 export async function carryOut(
   tool: Tool,
@@ -91,7 +91,7 @@ export async function carryOut(
       return question
     }
 
-  // To read either is to look whether the lease or the time is over: that aborts the controller.
+  // A read checks whether the lease or the time is over: that aborts the controller.
   const signal = liveSignal(controller, () => {
     if (!context.signal.aborted) limit.look()
   })
@@ -126,7 +126,7 @@ export async function carryOut(
   context.signal.removeEventListener('abort', onCancel)
   await reports.end(ended.by === 'cancel' || ended.by === 'timeout')
   progress.finish()
-  // Open questions are withdrawn before the outcome is known to anyone.
+  // Open questions are withdrawn before the outcome is reported.
   if (questions.size > 0) {
     for (const over of questions.values()) over.abort(new Error('The call is over.'))
     await Promise.allSettled(questions.keys())
@@ -143,7 +143,7 @@ export function isGivenUp(outcome: Outcome): boolean {
   return outcome.status === 'timeout'
 }
 
-/** Whether a cancelled tool threw because of that. To call an irreversible one failed would permit it a second time. */
+/** Whether the cancel made the tool throw. An irreversible call that counts as failed would be permitted again. */
 function isOfCancel(tool: Tool, thrown: unknown, { reason }: AbortSignal): boolean {
   if (isMarked(thrown, 'didNotHappen')) return false
   return (tool.irreversible && !tool.idempotent) || isAbort(thrown, reason)
@@ -156,7 +156,7 @@ function leavesUnknown(tool: Tool, thrown: unknown): boolean {
   return tool.irreversible && tool.onError === 'unknown' && !isMarked(thrown, 'didNotHappen')
 }
 
-/** Async, so that a tool that throws at once is a tool that rejects. */
+/** Async, so that a tool that throws synchronously rejects. */
 async function call(tool: Tool, args: Json, context: ToolContext): Promise<unknown> {
   return await tool.run(args, context)
 }
@@ -194,14 +194,14 @@ export async function returned(
   }
 }
 
-/** It is not JSON. An irreversible action that returned has happened: "failed" would permit it a second time. */
+/** The value is not JSON. An irreversible action that returned has happened: "failed" would permit it again. */
 function unrecordable(tool: Tool, problem: string): Bare<Outcome> {
   const error = `${tool.name} returned something that cannot be recorded: ${problem}`
   if (!tool.irreversible) return { status: 'error', error, error_kind: 'output_not_json' }
   return { status: 'success', output: `The action was carried out. ${error}` }
 }
 
-/** Calls back when the time is up, and does not count the time that is spent on something else. */
+/** Calls back when the time is up. Time spent on questions does not count. */
 function stopwatch(ms: number, clock: Clock, timers: Timers, onUp: () => void) {
   let left = ms
   let since = clock.monotonic()

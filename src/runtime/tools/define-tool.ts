@@ -45,7 +45,7 @@ export function tool<I extends z.ZodType>(written: ToolDefinition<I>): Tool<I> {
   throw faults.bad_definition({ what: 'tool', name: typeof name === 'string' ? name : sayValue(name), problem })
 }
 
-/** The fields that are given. A definition that is no object has none: a text would be spread letter by letter. */
+/** The given fields. A definition that is no object has none: a text would be spread letter by letter. */
 function givenIn<I extends z.ZodType>(written: ToolDefinition<I>): ToolDefinition<I> {
   const fields = Object.entries(typeof written === 'object' && written !== null ? written : {})
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as ToolDefinition<I>
@@ -53,7 +53,7 @@ function givenIn<I extends z.ZodType>(written: ToolDefinition<I>): ToolDefinitio
 
 const yesOrNo = [true, false]
 
-/** The values that a field may have; a list of none is a function. A config is run, and not compiled. */
+/** The values that a field may have; an empty list means a function. A config is not type-checked. */
 const choices: { readonly [F in keyof Tool]?: readonly unknown[] } = {
   irreversible: yesOrNo,
   idempotent: yesOrNo,
@@ -77,7 +77,7 @@ function misspelled(tool: Tool): string | undefined {
   for (const [field, allowed] of Object.entries(choices)) {
     const value = tool[field as keyof Tool] as unknown
     const fits = allowed.length === 0 ? value === undefined || typeof value === 'function' : allowed.includes(value)
-    if (!fits) return `${field} is ${sayValue(value)}; it is ${allowed.join(', ') || 'a function'}.`
+    if (!fits) return `Unknown value ${sayValue(value)} for ${field}. Allowed: ${allowed.join(', ') || 'a function'}.`
   }
   return undefined
 }
@@ -95,8 +95,7 @@ function problemWith(tool: Tool): string | undefined {
   if (typeof tool.run !== 'function') return 'It has no run function.'
   const mistake = misspelled(tool)
   if (mistake !== undefined) return mistake
-  if (tool.irreversible && tool.readOnly)
-    return 'It is declared both irreversible and readOnly; what changes nothing can be undone, so drop one of the two.'
+  if (tool.irreversible && tool.readOnly) return 'A read-only tool changes nothing. Remove irreversible or readOnly.'
   if (!isCount(tool.timeoutMs) || tool.timeoutMs < 1)
     return `timeoutMs is ${sayValue(tool.timeoutMs)}; it must be a whole number of milliseconds, at least 1.`
   // Below this limit, the note about a cut would not fit.

@@ -12,9 +12,9 @@ type Rule = { readonly way: readonly Step[]; readonly pattern: RE2JS; readonly s
 type Step = { readonly member: string } | 'items' | 'members'
 
 /**
- * The shape of a JSON Schema from outside, or why there is none. Its patterns run in RE2, in time linear in the text,
- * never in a backtracking engine. What RE2 cannot express (look-around, back references) is a problem, and so is a
- * pattern below `anyOf`, `oneOf`, `not`, `if` or `contains`, where it cannot be checked apart from the rest.
+ * The shape of a foreign JSON Schema, or its problem. Its patterns run in RE2, in time linear in the text, never in a
+ * backtracking engine. A pattern that RE2 cannot express (look-around, back references) is a problem. So is a pattern
+ * below `anyOf`, `oneOf`, `not`, `if` or `contains`, where it cannot be checked apart from the rest.
  */
 export function foreignShape(given: unknown): { readonly shape: z.ZodType } | { readonly problem: string } {
   const read = boundedJson(given, jsonLimits.schema)
@@ -38,7 +38,7 @@ const single = [
 const listed = ['allOf', 'anyOf', 'items', 'oneOf', 'prefixItems']
 const named = ['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties']
 
-/** Steps on the way down that leave a check of its own possible: what stands there must hold in any case. */
+/** Keywords below which a separate check is possible: their schema must hold in any case. */
 const unconditional: ReadonlySet<string> = new Set(['additionalProperties', 'allOf', 'items', 'properties'])
 
 function* children(schema: Schema): Generator<readonly [place: string, child: Json]> {
@@ -53,7 +53,7 @@ function* children(schema: Schema): Generator<readonly [place: string, child: Js
   for (const place of named) for (const child of Object.values(Object(schema[place]) as Schema)) yield [place, child]
 }
 
-/** Counts what a check goes through with every reference followed: a schema may refer to itself. */
+/** Counts the nodes of a check with every reference followed: a schema may refer to itself. */
 function measure(root: Json): void {
   const left: Json[] = [root]
   let size = 0
@@ -117,7 +117,7 @@ function withoutPatterns(schema: Json, way: readonly Step[] | null, found: (rule
 const longestPattern = 1_000
 const load = createRequire(import.meta.url)
 
-/** RE2 is 300 kB that few programs need: the first pattern loads it, and a bundle has to find it installed. */
+/** RE2 is 300 kB and rarely needed: the first pattern loads it, and a bundle has to find it installed. */
 function loadRe2(): typeof RE2JS {
   try {
     return load('re2js').RE2JS
@@ -160,8 +160,8 @@ function* textsAt(
 }
 
 /**
- * The JSON Schema of a tool's arguments, or why there is none. Both sides of the shape must be JSON: the model writes and
- * the tool receives one value. With a transform in between, a person would approve something else than what runs.
+ * The JSON Schema of a tool's arguments, or its problem. Both sides of the shape must be JSON: the model writes and the
+ * tool receives one value. With a transform in between, a person would approve another value than the tool gets.
  */
 function inputSchema(input: z.ZodType): { schema: Schema } | { problem: string } {
   if (typeof Object(Object(input)._zod).run !== 'function')
@@ -178,7 +178,7 @@ function inputSchema(input: z.ZodType): { schema: Schema } | { problem: string }
   }
 }
 
-/** The JSON Schema of the arguments for the model: the schema that the tool has, or the one of its shape. */
+/** The JSON Schema of the arguments for the model: the one of the tool, or the one of its shape. */
 export function toldSchema({ input, inputSchema: given }: Pick<Tool, 'input' | 'inputSchema'>) {
   if (given === undefined) return inputSchema(input)
   return Object(given) === given && describesObject(given)

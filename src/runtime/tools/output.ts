@@ -25,7 +25,7 @@ export async function limitOutput(
   const isText = typeof value === 'string'
   const text = isText ? await redactor.redactLong(value) : (await redactor.cleanLong(value)).text
   if (text.length > longText) await othersTurn()
-  // A character takes three bytes at most; only what may be too long is counted.
+  // A character takes three bytes at most; only a text that may be too long is counted.
   const bytes = text.length * 3 <= max_output_bytes ? 0 : utf8Length(text)
   // Read back from the text, so that the model sees the same before and after a restart.
   if (bytes <= max_output_bytes) return { output: isText ? text : JSON.parse(text) }
@@ -67,7 +67,7 @@ const limit_note = '\n[The limit of progress reports is reached; the rest is not
 
 const slice = 65_536
 
-/** Passes on the progress of a tool, without secrets and within its limit, with turns of the event loop for other work. */
+/** Passes on the progress of a tool, without secrets and within its limit. It yields to the event loop. */
 export function createReports(redactor: Redactor, passOn: (stream: ProgressStream, text: string) => void) {
   const clean = { stdout: cleanStream(redactor), stderr: cleanStream(redactor), message: cleanStream(redactor) }
   const waiting: { readonly stream: ProgressStream; readonly text: string }[] = []
@@ -91,7 +91,7 @@ export function createReports(redactor: Redactor, passOn: (stream: ProgressStrea
     isPassing = false
   }
 
-  /** The limit cuts every stream, maybe in the middle of a secret: what its cleaner holds back then is not passed on. */
+  /** The limit cuts every stream, maybe in the middle of a secret. The cleaner drops its buffered text at a cut. */
   function* take(text: string): Generator<string> {
     if (left < 0) return
     yield* piecesOf(text.slice(0, left), slice)
@@ -112,7 +112,7 @@ export function createReports(redactor: Redactor, passOn: (stream: ProgressStrea
       for (const piece of take(text)) waiting.push({ stream, text: piece })
       if (!isPassing) passing = passAll()
     },
-    /** Takes nothing more. Resolves when all is passed on, but for a possible beginning of a secret in cut reports. */
+    /** Takes nothing more. Resolves when all is passed on, except a possible beginning of a secret in cut reports. */
     end(isCut = false): Promise<void> {
       isOver = true
       ending ??= passRest(isCut)

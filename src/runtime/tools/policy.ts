@@ -3,7 +3,7 @@ import type { Sha256 } from '../../kernel/digest.ts'
 import { canonicalJson, type Json } from '../../kernel/json.ts'
 import type { Tool } from './tool.ts'
 
-/** What an agent may do without asking. The whole of it goes into the digest that an approval is bound to. */
+/** The actions that an agent may take without asking. An approval is bound to a digest over the whole policy. */
 export const permissionPolicy = z.strictObject({
   mode: z.enum(['read_only', 'auto', 'full_access']).default('auto'),
   /** By tool name: ask each time, or never. Counts for tools that inherit, and wins over the mode. */
@@ -25,7 +25,7 @@ type RunMode = 'interactive' | 'auto'
 
 /**
  * The mode read_only is a limit: only an override for a tool by its name lifts it. Below it the tool or the policy may
- * ask for approval; then either may waive it; then the mode decides. A call that would be asked about is run if it was
+ * ask for approval; then either may waive it; then the mode decides. A call that needs approval is executed if it was
  * approved beforehand, and denied in an auto run.
  */
 export function decide(policy: Policy, tool: Tool, runMode: RunMode): Verdict {
@@ -56,7 +56,7 @@ const ask = (reason: string): Verdict => ({ verdict: 'ask', reason, approved_by:
 /** A verdict that refuses. */
 export const deny = (reason: string): Verdict => ({ verdict: 'deny', reason, approved_by: undefined })
 
-/** What a person approves: this tool as it is defined now, with these arguments, under this policy. */
+/** The digest of an approval: this tool as it is defined now, with these arguments, under this policy. */
 export function approvalDigest(
   what: { tool: string; definition_sha256: string; arguments: Json; policy: Policy },
   sha256: Sha256,
@@ -70,7 +70,7 @@ export function actionOf(name: string): { service: string; method: string } {
   return { service: dot < 0 ? '' : name.slice(0, dot), method: name.slice(dot + 1) }
 }
 
-/** Names the action, for every attempt at it. The tool is part of it: two tools may take the same order number. */
+/** The key of the action, for every attempt at it. The tool is part of it: two tools may take the same order number. */
 export function idempotencyKey(tool: Pick<Tool, 'name' | 'key'>, args: Json, sha256: Sha256): string {
   const action = actionOf(tool.name)
   return sha256(canonicalJson(tool.key === undefined ? { ...action, args } : { ...action, key: tool.key(args) }))

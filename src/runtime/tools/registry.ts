@@ -49,14 +49,14 @@ function descriptionOf(tool: Tool): ToolDescription {
   return { name, description, input_schema: described.schema }
 }
 
-/** A tool call as read from the model, or why it cannot be used. */
+/** A tool call as read from the model, or the problem that makes it unusable. */
 export type ReadCall =
-  /** `args` is what is recorded, approved, hashed and run: one value. After a restart it is taken from the record, not read again. */
+  /** `args` is the one value that is recorded, approved, hashed and executed, also after a restart. */
   | { readonly tool: Tool; readonly args: Json }
-  /** A sentence for the model, and what it wrote, as far as that can be recorded. */
+  /** A sentence for the model, and the arguments as far as they can be recorded. */
   | { readonly problem: string; readonly args: Json }
 
-/** Reads what a model wrote. Models write anything, so nothing they write may throw. A text is cut after it is cleaned. */
+/** Reads the call of a model. Models write anything, so no input may throw. A text is cut after it is cleaned. */
 export function readCall(
   registry: Registry,
   call: { name: string; arguments: string | Json },

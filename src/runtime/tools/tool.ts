@@ -9,12 +9,9 @@ import type { Json } from '../../kernel/json.ts'
  * arguments, and it makes them by `input`.
  */
 export interface Tool<I extends z.ZodType = z.ZodType> {
-  /**
-   * Letters, digits, `_` and `-`, in parts joined by dots, such as `payments.refund`. Unique among the tools of an
-   * agent.
-   */
+  /** Letters, digits, `_` and `-`, in parts joined by dots, such as `payments.refund`. Unique for an agent. */
   readonly name: string
-  /** What the tool does and when to use it. The model reads it. Default: empty. */
+  /** A description for the model: its effect and when to use it. Default: empty. */
   readonly description: string
   /** A zod schema. The model gets it as JSON Schema, and `run` gets the parsed value. Unfit arguments fail the call. */
   readonly input: I
@@ -25,10 +22,7 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
    * of the digest that a person approves, so a new version makes open approvals void.
    */
   readonly version?: string
-  /**
-   * A success cannot be undone: the action is started at most once per key. Not together with `readOnly`. Default:
-   * false.
-   */
+  /** A success cannot be undone: the action starts at most once per key. Excludes `readOnly`. Default: false. */
   readonly irreversible: boolean
   /** Doing it again with the same key does nothing more: a lost call is repeated. Default: as `readOnly`. */
   readonly idempotent: boolean
@@ -45,10 +39,7 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
   readonly endsTurn: boolean
   /** The call may run at the same time as other calls of the same answer. Default: as `readOnly`. */
   readonly parallel: boolean
-  /**
-   * A longer output is kept whole and cut for the model; `sw.output(ref)` returns all of it. At least 256. Default:
-   * 64000.
-   */
+  /** A longer output is cut for the model; `sw.output(ref)` returns all of it. At least 256. Default: 64000. */
   readonly maxOutputBytes: number
   /** Returns the name of the action: calls with the same name are the same action. Default: all arguments. */
   key?(args: z.output<I>): string
@@ -57,13 +48,13 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
   /** With false, every call is an action of its own, also with equal arguments. Default: true. */
   readonly dedupe: boolean
   /**
-   * Asks the outside whether the action with this key happened. It is called instead of a person when the outcome is
-   * unknown. Return `cannot_tell` if the other side does not know; a person is asked then.
+   * Asks the outside whether the action with this key happened. It is called before a person is asked when the outcome
+   * is unknown. Return `cannot_tell` if the other side does not know; a person is asked then.
    */
   probe?(key: string, args: z.output<I>, signal: AbortSignal): Promise<Probed>
   /**
-   * What an error of an irreversible tool means. `unknown`, the default: the action may have happened, so the probe is
-   * asked, then a person; only `DidNotHappen` means that it failed. `failed`: the tool throws only if nothing happened.
+   * The meaning of an error of an irreversible tool. `unknown`, the default: the probe is asked whether the action
+   * happened, then a person; only `DidNotHappen` means that it failed. `failed`: a throw means that nothing happened.
    */
   readonly onError: 'unknown' | 'failed'
   /**
@@ -73,14 +64,14 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
   run(args: z.output<I>, context: ToolContext): Promise<Json> | Json
 }
 
-/** What a probe found out. */
+/** The result of a probe. */
 export type Probed =
   /** It happened. `result` is what the action returned. */
   | { readonly outcome: 'happened'; readonly result?: Json }
   | { readonly outcome: 'did_not' }
   | { readonly outcome: 'cannot_tell' }
 
-/** The answer to a question. `silence`: no person answered, or none may be asked. */
+/** The answer to a question. `silence`: no person answered, or this run may not ask a person. */
 export type Asked =
   /** `is_default`: no person answered; the defaults were taken after a timeout, or because no one may be asked. */
   | { readonly action: 'approve' | 'edit'; readonly data?: Readonly<Record<string, Json>>; readonly is_default?: true }
@@ -104,14 +95,14 @@ export interface ToolContext {
   readonly signal: AbortSignal
   /**
    * Puts a form, a confirmation or a display to a person while the tool is at work, and waits for the answer; the time
-   * does not count towards the timeout. `signal` takes the question back, and so does the end of the call.
+   * does not count towards the timeout. `signal` withdraws the question, and so does the end of the call.
    */
   readonly ask?: (request: Json, signal?: AbortSignal) => Promise<Asked>
   /** Reports output while the tool works. It is recorded and streamed as `tool.progress`. */
   readonly progress: (chunk: string, stream?: 'stdout' | 'stderr' | 'message') => void
   /**
-   * Takes registered secrets out of a text, as is done to everything a tool returns, throws and reports. Call it before
-   * you cut a text, since half a secret is not found; of a text that is cut already (`isCut`), a possible beginning of
+   * Takes registered secrets out of a text, as is done with every result, error and report of a tool. Call it before
+   * you cut a text, since half a secret is not found. Of a text that is cut already (`isCut`), a possible beginning of
    * a secret at its end is left out.
    */
   readonly redact: (text: string, isCut?: boolean) => Promise<string>
@@ -119,8 +110,8 @@ export interface ToolContext {
 
 /**
  * A tool throws this when it knows that its action did not happen: the call has failed, and may be made again. Any
- * other error of an irreversible tool leaves its outcome unknown, and an error with `outcomeUnknown: true` does so for
- * every tool that may not be repeated. The runtime reads the mark `didNotHappen: true` and not the class.
+ * other error of an irreversible tool leaves its outcome unknown. So does an error with `outcomeUnknown: true` of every
+ * tool that may not be repeated. The runtime reads the mark `didNotHappen: true` and not the class.
  */
 export class DidNotHappen extends Error {
   override readonly name = 'DidNotHappen'

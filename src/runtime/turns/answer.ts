@@ -34,12 +34,12 @@ export type WrittenCall = EventOf<'tool_call'>
 export type Emotion = EventOf<'emotion'>
 
 interface Options {
-  /** Fires on interrupts, steers and the end of the lease. Only the signal tells that we stopped, never an error. */
+  /** Fires on interrupts, steers and the end of the lease. Only this signal means that we stopped, never an error. */
   readonly signal: AbortSignal
   readonly onDelta: (channel: 'text' | 'reasoning', text: string) => void
   readonly onEmotion?: (emotion: Emotion) => void
   readonly onThrown?: (thrown: unknown) => void
-  /** With these, a stream without an event for `silence_ms` is given up: a dead connection would hold the run forever. */
+  /** With these, a stream without an event for `silence_ms` is given up: it would hold the run forever. */
   readonly timers?: Timers
   /** Takes secrets out of the text of an error, before it is cut. */
   readonly clean?: Clean
@@ -52,7 +52,7 @@ type Step =
   | { readonly end: 'stopped' | 'silent' | 'truncated' }
   | { readonly thrown: unknown }
 
-/** Lets a model answer once and returns how that ended. Never throws: a model that does not stop is left behind. */
+/** Lets a model answer once and returns how that ended. Never throws: a model that does not stop is given up. */
 export async function answer(model: Model, request: ModelRequest, options: Options): Promise<Answer> {
   const { signal, onDelta, clean = asItIs } = options
   let text = ''
@@ -158,7 +158,7 @@ export async function answer(model: Model, request: ModelRequest, options: Optio
   }
 }
 
-/** How many characters a text takes in JSON, but for quotes and backslashes: a control character takes six. */
+/** The length of a text in JSON, except quotes and backslashes: a control character takes six. */
 function written(text: string): number {
   let length = text.length
   for (let at = 0; at < text.length; at++) {
@@ -183,7 +183,7 @@ function problemWith(event: ModelEvent): string | undefined {
 /** A model may think for a while without a sign; beyond this the connection is dead. */
 const usualSilenceMs = 5 * 60_000
 
-/** The events one by one, with our signal and our patience able to end the waiting for the next. */
+/** The events one by one. Our signal and our time limit can end the wait for the next. */
 function open(model: Model, request: ModelRequest, { signal, timers, clock, silence_ms = usualSilenceMs }: Options) {
   let iterator: AsyncIterator<ModelEvent> | undefined
   let waiter: ((step: Step) => void) | undefined
@@ -289,7 +289,7 @@ const isCount = (value: unknown) => Number.isSafeInteger(value) && isUpTo(stream
 const isWord = (value: unknown) => typeof value === 'string' && value.length <= streamLimits.name
 const shown = (value: unknown) => (typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : typeof value)
 
-/** How much of one answer is taken from a model. `jsonLimits.arguments` bounds arguments and provider states. */
+/** The limits of one answer of a model. `jsonLimits.arguments` bounds arguments and provider states. */
 export const streamLimits = {
   /** Text and reasoning together. A control character counts as the six that JSON takes for it. */
   characters: 4_000_000,
@@ -301,7 +301,7 @@ export const streamLimits = {
   tokens: 1_000_000_000,
 } as const
 
-/** After so many events or characters a stream lets others run: a model that never waits would hold the whole process. */
+/** After so many events or characters a stream yields: a model that never waits would block the process. */
 const perBreath = { events: 32, characters: 65_536 } as const
 
 const breathe = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))

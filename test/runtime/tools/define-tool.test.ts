@@ -63,7 +63,7 @@ test('define tool: tools of different inputs fit into one list', () => {
 const good = { name: 'look', input: z.object({}), run: () => null }
 const bad: readonly [string, Partial<ToolDefinition<z.ZodType>>, RegExp][] = [
   ['half a character in its description', { description: 'a\ud800' }, /description has a lone surrogate/],
-  ['irreversible and readOnly', { irreversible: true, readOnly: true }, /drop one of the two/],
+  ['irreversible and readOnly', { irreversible: true, readOnly: true }, /Remove irreversible or readOnly/],
   ['a name with a space', { name: 'look around' }, /letters, digits, underscores and hyphens/],
   ['a name that begins with a digit', { name: '1look' }, /begins with a letter/],
   ['a name that ends in a dot', { name: 'look.' }, /joined by dots/],
@@ -83,11 +83,19 @@ const bad: readonly [string, Partial<ToolDefinition<z.ZodType>>, RegExp][] = [
   [
     'an approval that is misspelled',
     { approval: 'allways' } as object,
-    /approval is "allways"; .*inherit, always, never/,
+    /Unknown value "allways" for approval\. Allowed: inherit, always, never/,
   ],
-  ['a scope that is none', { keyScope: 'sesion' } as object, /keyScope is "sesion"; .*session, global/],
-  ['a yes that is a text', { irreversible: 'yes' } as object, /irreversible is "yes"; .*true, false/],
-  ['a probe that is none', { probe: true } as object, /probe is true; .*a function/],
+  [
+    'a scope that is none',
+    { keyScope: 'sesion' } as object,
+    /Unknown value "sesion" for keyScope\. Allowed: session, global/,
+  ],
+  [
+    'a yes that is a text',
+    { irreversible: 'yes' } as object,
+    /Unknown value "yes" for irreversible\. Allowed: true, false/,
+  ],
+  ['a probe that is none', { probe: true } as object, /Unknown value true for probe\. Allowed: a function/],
   ['no time to run', { timeoutMs: 0 }, /at least 1/],
   ['half a millisecond', { timeoutMs: 1.5 }, /whole number/],
   ['an endless timeout', { timeoutMs: Number.POSITIVE_INFINITY }, /whole number/],
