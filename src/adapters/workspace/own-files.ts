@@ -59,7 +59,7 @@ const isNamedAfter = (name: string, own: string) =>
 /** File systems differ in what they take for the same name; the widest reading is used. */
 const folded = (name: string) => streamSafe(name, (part) => part.normalize('NFKC')).toLowerCase()
 
-/** By device and inode. What is not there is the same as nothing. */
+/** Compares device and inode. A missing file is the same as no other. */
 const isSame = (a: Stats | undefined, b: Stats | undefined) =>
   a !== undefined && b !== undefined && a.dev === b.dev && a.ino === b.ino
 

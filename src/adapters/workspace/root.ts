@@ -89,7 +89,7 @@ export function openRoot(folder: string, owner?: Owner) {
     }
   }
 
-  /** An open folder inside. What is made through it is made there, wherever its name leads by then. */
+  /** An open folder inside. Files made through it are made there, also if its name leads elsewhere by then. */
   async function openFolder(way: string, given: string): Promise<FileHandle> {
     let folder = await open(path, folderFlags)
     for (const name of way.split(sep).filter(Boolean)) {

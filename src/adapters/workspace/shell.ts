@@ -90,7 +90,7 @@ function execute(cwd: string, words: readonly string[], most: number, context: T
 /** The program and arguments that start a command with nothing but what it needs. */
 type Sandbox = (command: string) => readonly string[]
 
-/** Whatever a command starts ends with it, sees no other process, and shares no memory with one. */
+/** The processes of a command end with it, see no others, and share no memory with others. */
 const namespaces = ['--mount', '--pid', '--ipc', '--uts', '--fork', '--kill-child', '--mount-proc']
 
 /** No capability can be had or regained; a setuid program gives nothing. */
@@ -140,7 +140,7 @@ function openSandbox(folder: string, network: boolean): Sandbox {
 
 type Way = (namespaces: readonly string[]) => readonly string[]
 
-/** `{}` is where the setup goes: what stands before it makes the namespaces, what follows drops privileges. */
+/** `{}` stands for the setup: the words before it make the namespaces, those after it drop privileges. */
 function waysHere(folder: string): readonly Way[] {
   const own = (words: readonly string[], { uid, gid }: Owner): readonly string[] => [
     ...['unshare', '--user', '--map-root-user', ...words, '--', '{}'],
