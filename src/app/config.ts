@@ -4,7 +4,7 @@ import { faults } from '../faults/catalogue.ts'
 import type { Problem } from '../kernel/json.ts'
 import { shortest_secret } from '../runelog/secret-finder.ts'
 import { policyOptions } from '../runtime/options.ts'
-import { closedObject, fieldProblems, problemSentence } from '../runtime/shape-problems.ts'
+import { closedObject, fieldProblems, isPlain, notPlain, problemSentence } from '../runtime/shape-problems.ts'
 import type { Policy } from '../runtime/tools/policy.ts'
 import { usualLimits } from '../server/limits.ts'
 import { scopes } from '../surface/operation.ts'
@@ -109,17 +109,12 @@ export function configProblems(config: unknown): readonly Problem[] {
   return 'problems' in read ? read.problems : []
 }
 
-/** A promise or a map has no own fields, so it would be read as an empty object. */
-const isPlain = (value: object) => [Object.prototype, null].includes(Object.getPrototypeOf(value))
-
 function readConfig(config: unknown) {
   const read = shapeFor(config).safeParse(config)
   if (!read.success) return { problems: fieldProblems(read.error) }
   const { store: _store, ...parts } = config as Readonly<Record<string, unknown>>
   const problems = Object.entries(parts).flatMap(([field, part]) =>
-    typeof part !== 'object' || part === null || isPlain(part)
-      ? []
-      : [{ pointer: `/${field}`, problem: 'Expected a plain object. A promise must be awaited first.' }],
+    isPlain(part) ? [] : [{ pointer: `/${field}`, problem: notPlain }],
   )
   return problems.length > 0 ? { problems } : { data: read.data }
 }
