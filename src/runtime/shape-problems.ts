@@ -20,7 +20,7 @@ export function plainObject<S extends z.core.$ZodLooseShape>(shape: S) {
 }
 
 /** The refusal of an object that is not plain. */
-const notPlain = 'Expected a plain object. A promise must be awaited first.'
+export const notPlain = 'Expected a plain object. A promise must be awaited first.'
 
 /** Whether a value is no object, or one without a class. */
 export function isPlain(value: unknown): boolean {

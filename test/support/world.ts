@@ -53,6 +53,7 @@ export async function createWorld({ store = 'memory', agents, through, isDamaged
 
   let latest: Statewright
   let sw = await open()
+  let isOver = false
   return {
     get sw() {
       return sw
@@ -86,8 +87,10 @@ export async function createWorld({ store = 'memory', agents, through, isDamaged
       sw = await open(changes)
       return sw
     },
-    /** Closes the store, and fails if `statewright verify` would find anything in it. */
+    /** Closes the store, and fails if `statewright verify` would find anything in it. A second call does nothing. */
     async end() {
+      if (isOver) return
+      isOver = true
       const problems = isDamaged ? [] : await auditStore(latest.runelog).catch((error) => [String(error)])
       await sw.close()
       if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
