@@ -21,9 +21,7 @@ export interface Subject<N extends MachineName = MachineName> {
 export type RunIds = Pick<RunView, 'run_id' | 'agent_id'>
 
 /** The ids that every rune of a run carries. */
-export function aboutRun({ run_id, agent_id }: RunIds): Concerns {
-  return { run_id, agent_id }
-}
+export const aboutRun = ({ run_id, agent_id }: RunIds): Concerns => ({ run_id, agent_id })
 
 /** The ids that every rune of a call carries. */
 export function aboutCall({ run_id, agent_id, turn_id, call_id, execution_id }: CallView): Concerns {

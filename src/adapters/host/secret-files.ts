@@ -51,9 +51,7 @@ export function secretFault(path: string): Fault | undefined {
 }
 
 /** A secret that cannot be guessed, in letters that need no quoting. */
-export function newToken(): string {
-  return `swt_${randomBytes(24).toString('base64url')}`
-}
+export const newToken = (): string => `swt_${randomBytes(24).toString('base64url')}`
 
 /** The token in this file, which only its owner may read; a new one where there is none. */
 export function openToken(path: string): { readonly token: string; readonly isNew: boolean } {
@@ -69,9 +67,7 @@ export function openToken(path: string): { readonly token: string; readonly isNe
 }
 
 /** Removes a token that was never shown, so that the next start makes one and shows it. */
-export function forgetToken(path: string): void {
-  rmSync(path, { force: true })
-}
+export const forgetToken = (path: string): void => rmSync(path, { force: true })
 
 /** Why the token in this file cannot be used; undefined if it can, or if there is no such file. */
 export function tokenFault(path: string): Fault | undefined {
@@ -122,9 +118,7 @@ export function publicKeyIn(path: string): string | undefined {
 }
 
 /** A key that ends with this process, for a store that does, too. */
-export function passingSigner(): Signer {
-  return signerOf(generateKeyPairSync('ed25519').privateKey)
-}
+export const passingSigner = (): Signer => signerOf(generateKeyPairSync('ed25519').privateKey)
 
 function signerOf(given: KeyObject): Signer {
   const key = onlyEd25519(given)

@@ -55,11 +55,7 @@ export interface Replied extends OptionsOf<Pick<Alignment, 'snapshot' | 'is_alig
 }
 
 /** Answers a question. Of several replies one wins, and the others are refused with its author. */
-export async function reply(
-  engine: Engine,
-  interaction_id: string,
-  given: RecordOf<Reply>,
-): Promise<RecordOf<Replied>> {
+export async function reply(engine: Engine, interaction_id: string, given: RecordOf<Reply>) {
   const { session_id } = await subjectOf(engine.runelog, 'interaction', interaction_id)
   // No process may have been there to apply the deadline of a plan, so it is applied here.
   const asked = (await engine.sessions.load(session_id)).interactions.get(interaction_id)
@@ -154,12 +150,7 @@ async function refuseUnknowing(engine: Engine, interaction_id: string, call: Cal
 }
 
 /** Refuses a reply to a closed question, and names the winner. The same reply with the winner's key is accepted again. */
-async function closed(
-  engine: Engine,
-  state: SessionState,
-  interaction_id: string,
-  given: RecordOf<Reply>,
-): Promise<RecordOf<Replied>> {
+async function closed(engine: Engine, state: SessionState, interaction_id: string, given: RecordOf<Reply>) {
   const runes = await runesOf(engine.runelog, interaction_id)
   const ended = runes.find((rune) => rune.kind !== 'interaction.opened')
   if (ended?.kind === 'interaction.answered') {
