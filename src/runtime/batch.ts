@@ -82,11 +82,7 @@ type OpeningKind<N extends MachineName> = Extract<Named<N>['opens'], Kind>
 
 type KindOn<N extends MachineName, T> = Extract<Exclude<EdgeOn<Named<N>, T>, { readonly carried: true }>['rune'], Kind>
 
-interface Entry<K extends Kind> {
-  readonly actor: Actor
-  readonly payload: Payload<K>
-  readonly visibility?: Visibility
-}
+type Entry<K extends Kind> = { readonly actor: Actor; readonly payload: Payload<K>; readonly visibility?: Visibility }
 
 interface Handle<N extends MachineName> {
   open(payload: Payload<OpeningKind<N>>, visibility?: Visibility): void

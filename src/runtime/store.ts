@@ -140,9 +140,7 @@ export function atWorkHere(): AtWork {
       atWork.set(effect.execution_id, effect)
       return true
     },
-    end(execution_id) {
-      atWork.delete(execution_id)
-    },
+    end: (execution_id) => void atWork.delete(execution_id),
     async look(execution_id) {
       return atWork.has(execution_id) ? { state: 'at_work', worker: null, isGone: false } : { state: 'none' }
     },

@@ -81,11 +81,8 @@ async function decide(engine: Engine, batch: Batch, interaction_id: string, give
 
   const { refusal, ...aligned } = await align(engine, state, batch, { question, expected: given.expected_waiting })
   if (refusal !== undefined) throw refusal
-  const payload = {
-    reply: checked.reply,
-    replied_by: given.replied_by ?? 'human',
-    idempotency_key: given.idempotency_key ?? null,
-  }
+  const { replied_by = 'human', idempotency_key = null } = given
+  const payload = { reply: checked.reply, replied_by, idempotency_key }
   const run = question.run_id === null ? undefined : state.runs.get(question.run_id)
   if (interaction_kind === 'settlement' && call !== undefined)
     await refuseUnknowing(engine, interaction_id, call, payload.reply)
@@ -259,7 +256,12 @@ async function align(
   const wanted = expected ?? askedAbout(state, call.run_id)
   const found = (expected === undefined ? waiting.filter((c) => !isAnswered(state, c)) : waiting).map(executionOf)
   const is_aligned = wanted.length === found.length
-  if (!is_aligned) misaligned(engine, state, batch, { run_id: call.run_id, expected: wanted, found })
+  if (!is_aligned) {
+    const numbers = { expected: [...wanted], found }
+    engine.warn('the number of waiting contracts is not the expected one', { run_id: call.run_id, ...numbers })
+    const run = state.runs.get(call.run_id)
+    if (run !== undefined) batch.record('run.misaligned', { actor: 'graph_runner', payload: numbers }, aboutRun(run))
+  }
   return { snapshot: seen, is_aligned }
 }
 
@@ -302,21 +304,9 @@ function isAnswered(state: SessionState, { interaction_id }: CallView): boolean 
   return question !== undefined && question.state !== 'open'
 }
 
-function misaligned(
-  engine: Engine,
-  state: SessionState,
-  batch: Batch,
-  { run_id, expected, found }: { run_id: string; expected: readonly string[]; found: readonly string[] },
-) {
-  engine.warn('the number of waiting contracts is not the expected one', { run_id, expected, found })
-  const run = state.runs.get(run_id)
-  const payload = { expected: [...expected], found: [...found] }
-  if (run !== undefined) batch.record('run.misaligned', { actor: 'graph_runner', payload }, aboutRun(run))
-}
-
 /** Applies a deadline unless an answer was recorded first. Returns how many milliseconds are left, or 0. */
 export async function expire(engine: Engine, session_id: string, interaction_id: string): Promise<number> {
-  const expired = await change<Expired>(engine, session_id, async (batch) => {
+  const expired = await change(engine, session_id, async (batch) => {
     const { state, at } = batch
     const question = state.interactions.get(interaction_id)
     const { on_silence: effect = 'wait', deadline = null } = question?.opened ?? {}
@@ -336,13 +326,6 @@ export async function expire(engine: Engine, session_id: string, interaction_id:
   if (run_id !== null) engine.wake(session_id, run_id)
   if (isOfRun === false) takeUp(engine, session_id)
   return left
-}
-
-interface Expired {
-  readonly left: number
-  readonly refusal?: Fault
-  readonly run_id?: string | null
-  readonly isOfRun?: boolean
 }
 
 /** Lets plans and goals continue after an answer. The answer is recorded: if this fails, the next process continues. */

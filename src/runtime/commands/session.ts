@@ -193,10 +193,8 @@ export async function readGraph(
   const last = at_event_id ?? head.event_id
   if (!Number.isSafeInteger(last) || last < 0) {
     const problem = 'It is not the id of an event: 0, 1, 2 and so on.'
-    throw faults.bad_request({
-      operation: 'graphState',
-      problems: [{ in: 'options', pointer: '/atEventId', problem }],
-    })
+    const problems = [{ in: 'options', pointer: '/atEventId', problem }]
+    throw faults.bad_request({ operation: 'graphState', problems })
   }
   if (last > head.event_id) throw faults.not_found({ what: 'event', id: `${last} of ${session_id}` })
   await refuseUnknownAgent(runelog, session_id, agent_id)
