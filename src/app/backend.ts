@@ -7,11 +7,7 @@ import type { Statewright } from './library.ts'
 const ofThisMachine = { now: hostPorts.now, sha256: hostPorts.sha256, check: checkSignature }
 
 /** The backend of a process with agents. */
-export function backendOf(
-  sw: Statewright,
-  { signer, publicKey }: StoreKey,
-  now: () => number = hostPorts.now,
-): Backend {
+export function backendOf(sw: Statewright, { signer, publicKey }: StoreKey, now: () => number = hostPorts.now) {
   return createBackend({
     ...ofThisMachine,
     now,

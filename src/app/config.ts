@@ -61,11 +61,7 @@ const configShape = closedObject({
   agents: agents.refine((given) => Object.keys(given).length > 0, 'Expected at least one agent.'),
   policy: policyOptions.prefault({}),
   mcp: mcpServers.default({}),
-  plans: closedObject({
-    registry: z.string().min(1),
-    policy: z.json(),
-    signingKey: z.string().min(1),
-  })
+  plans: closedObject({ registry: z.string().min(1), policy: z.json(), signingKey: z.string().min(1) })
     .partial()
     .optional(),
   secrets: z.record(z.string(), z.string().min(shortest_secret, tooShort)).optional(),

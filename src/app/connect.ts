@@ -1,17 +1,14 @@
 import { createIds, hostPorts, systemClock, systemRandom, systemTimers } from '../adapters/host/ports.ts'
 import { createGoals, type Goals } from '../autonomy/goals/goals.ts'
 import type { StorePorts } from '../runelog/port.ts'
-import type { AgentDefinition } from '../runtime/define-agent.ts'
 import type { Assignment } from '../runtime/dispatch/dispatch.ts'
-import { type Autonomy, noAutonomy, type Settings } from '../runtime/engine.ts'
-import type { Clock, Ids, Log, Random, Timers } from '../runtime/ports.ts'
+import { type Autonomy, type Engine, noAutonomy, type Settings } from '../runtime/engine.ts'
+import type { Clock, Ids, Random, Timers } from '../runtime/ports.ts'
 import { createRuntime } from '../runtime/runtime.ts'
 import type { SharedStore } from '../runtime/store.ts'
-import type { Policy } from '../runtime/tools/policy.ts'
 import { defaultSettings } from './defaults.ts'
 import { openPlans, type PlanOptions } from './open-plans.ts'
 import type { Store } from './open-store.ts'
-import type { Warn } from './warnings.ts'
 
 /** What a test moves by hand: time, timers, names and chance. Default of each: the one of the system. */
 export interface PortOptions {
@@ -27,16 +24,12 @@ export interface PortOptions {
   readonly store?: StorePorts
 }
 
-interface Parts {
-  readonly agents: ReadonlyMap<string, AgentDefinition>
-  readonly policy: Policy
+interface Parts extends Pick<Engine, 'agents' | 'policy' | 'warn' | 'log'> {
   readonly maxConcurrentRuns: number
   readonly settings?: Partial<Settings>
   readonly plans?: PlanOptions
   readonly ports?: PortOptions
   readonly assignment?: Assignment | undefined
-  readonly warn: Warn
-  readonly log: Log
 }
 
 /** Makes the runtime on a store, then plans, then goals, which it calls back. Nothing runs before `runtime.start`. */
@@ -70,13 +63,11 @@ export function connect(store: Store, parts: Parts) {
   const { engine, abandoned } = runtime
   const planPorts = { engine: () => engine, blobs, sha256 }
   const { plans, registry, conditions, ...planning } = openPlans(parts.plans ?? {}, planPorts)
-  const { begin, takeUp, endAll, steps, idle, stop, ...rest } = createGoals(
-    { engine, plans, registry, conditions, abandoned },
-    maxConcurrentRuns > 0,
-    assignment,
-  )
+  const goalPorts = { engine, plans, registry, conditions, abandoned }
+  const working = createGoals(goalPorts, maxConcurrentRuns > 0, assignment)
+  const { begin, takeUp, endAll, steps, idle, stop, ...rest } = working
   const goals: Goals = rest
-  const called: Autonomy = {
+  Object.assign(autonomy, {
     ...planning.autonomy,
     async takeUp(session_id) {
       const isTaken = await planning.autonomy.takeUp(session_id)
@@ -87,8 +78,7 @@ export function connect(store: Store, parts: Parts) {
       await endAll(session_id, reason)
       await planning.autonomy.end(session_id, reason)
     },
-  }
-  Object.assign(autonomy, called)
+  } satisfies Autonomy)
   return {
     runtime,
     plans,

@@ -31,9 +31,7 @@ export async function configOf(named: string | undefined): Promise<Config | unde
 }
 
 /** Whether a config was named, or the default one exists. */
-export function hasConfig(named: string | undefined): boolean {
-  return named !== undefined || existsSync(defaultConfigFile)
-}
+export const hasConfig = (named: string | undefined): boolean => named !== undefined || existsSync(defaultConfigFile)
 
 /** Loads the default export of a config file. Refuses it with the path of each field that does not fit. */
 export async function loadConfig(file: string = defaultConfigFile): Promise<Config> {

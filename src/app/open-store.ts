@@ -87,13 +87,8 @@ export async function openStore(url: string, how: StoreOptions = {}): Promise<St
   const options: RunelogOptions = { models, redactor, ...(broken === undefined ? {} : { broken }) }
   if (place.kind === 'memory') {
     const blobs = withoutSecrets(memoryBlobs(ports.sha256), redactor)
-    return {
-      runelog: openMemoryRunelog(ports, { ...options, eraseBlobs: blobs.erase }),
-      blobs,
-      foldCache: noFoldCache,
-      redactor,
-      isExclusive: true,
-    }
+    const runelog = openMemoryRunelog(ports, { ...options, eraseBlobs: blobs.erase })
+    return { runelog, blobs, foldCache: noFoldCache, redactor, isExclusive: true }
   }
   if (place.kind === 'sqlite') {
     const { path } = place
@@ -114,15 +109,10 @@ export async function openStore(url: string, how: StoreOptions = {}): Promise<St
   // Leases always run on the system clock: no test moves this time by hand.
   const time = { clock: systemClock, timers: systemTimers }
   const sharing = { lease_ms: leaseMs, warn, ...(broken === undefined ? {} : { broken }), ...time }
-  const { blobs, ...store } = await openPostgresStore(url, ports, { ...options, segments: segmentsFolder() }, sharing)
-  return {
-    ...store,
-    blobs: withoutSecrets(blobs, redactor),
-    foldCache: noFoldCache,
-    redactor,
-    isExclusive: false,
-    release: claimOwnFile(segmentsFolder()),
-  }
+  const store = await openPostgresStore(url, ports, { ...options, segments: segmentsFolder() }, sharing)
+  const blobs = withoutSecrets(store.blobs, redactor)
+  const release = claimOwnFile(segmentsFolder())
+  return { ...store, blobs, foldCache: noFoldCache, redactor, isExclusive: false, release }
 }
 
 /** The folder of the archived sessions of a PostgreSQL store. Every process of the store must see the same folder. */
@@ -166,14 +156,9 @@ export async function openExisting(url: string, use: 'look' | 'change'): Promise
   }
   const eraseBlobs = fileBlobs(`${path}.blobs`).erase
   const { strays, ...runelog } = await openSqliteRunelog(path, { ...hostPorts, ...key }, { models, eraseBlobs })
-  return {
-    runelog: { ...runelog, redact: withoutTrace(runelog, `${path}.cache`, key.signer) },
-    ...key,
-    abandoned: () => runningRuns(runelog),
-    damages,
-    strays,
-    discard: ({ file }) => rm(file),
-  }
+  const redact = withoutTrace(runelog, `${path}.cache`, key.signer)
+  const abandoned = () => runningRuns(runelog)
+  return { runelog: { ...runelog, redact }, ...key, abandoned, damages, strays, discard: ({ file }) => rm(file) }
 }
 
 /** Removes the session from the fold cache before the redaction, since this process may be killed in between. */
@@ -194,24 +179,15 @@ async function existingPostgres(url: string): Promise<ExistingStore> {
   const { abandonedRuns } = await import('../adapters/postgres/members.ts')
   const key = keyOf(url)
   const { damages, ...runelog } = await openPostgresRunelog(url, { ...hostPorts, ...key }, { segments, models })
-  return {
-    runelog,
-    ...key,
-    abandoned: () => abandonedRuns(url),
-    damages,
-    strays: async () => [],
-    discard: async () => {},
-  }
+  const abandoned = () => abandonedRuns(url)
+  return { runelog, ...key, abandoned, damages, strays: async () => [], discard: async () => {} }
 }
 
 /** Copies a SQLite store. Leaves out a key file that does not hold the key of the store. */
 export async function backUp(url: string, folder: string): Promise<BackedUp> {
   const place = parseStoreUrl(url)
-  if (place.kind !== 'sqlite')
-    throw faults.store_unusable({
-      store: shownStore(url),
-      problem: 'only a SQLite file is copied here; use pg_dump for PostgreSQL.',
-    })
+  const problem = 'only a SQLite file is copied here; use pg_dump for PostgreSQL.'
+  if (place.kind !== 'sqlite') throw faults.store_unusable({ store: shownStore(url), problem })
   refuseMissing(url)
   const fault = keyFault(url)
   const copy = copyStore(place.path, folder, fault === undefined ? keyFileOf(url) : undefined)

@@ -110,12 +110,7 @@ function announced(url: string): string | null {
   return isLoopback(here.origin) ? here.origin : null
 }
 
-async function listen(
-  app: ReturnType<typeof createServer>,
-  host: string,
-  port: number | undefined,
-  isSecure: boolean,
-): Promise<string> {
+async function listen(app: ReturnType<typeof createServer>, host: string, port: number | undefined, isSecure: boolean) {
   try {
     await app.listen({ host, port: port ?? defaultPort })
   } catch (error) {

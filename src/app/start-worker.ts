@@ -24,7 +24,7 @@ export async function startWorking(config: Config, io: WorkingIo, { secrets, usu
   const { leaseMs, maxConcurrentRuns } = withDefaults(config)
   const broken = Promise.withResolvers<Fault>()
   const warn = workingWarn(config.warn, io, broken.promise)
-  const log = workingLog(config, io, broken.promise, usualLevel)
+  const log = workingLog(config.log, io, broken.promise, usualLevel)
   const store = await openStore(config.store, { secrets, leaseMs, warn, broken: broken.resolve })
   try {
     const announced: Store = { ...store, runelog: announcing(store.runelog, io) }

@@ -208,10 +208,7 @@ async function openWith(
   }
   let stopped: Promise<void> | undefined
   let client: Client | undefined
-  const look = () => {
-    client ??= localClient(backendOf(sw, keyless, runtime.engine.clock.now), async () => {})
-    return client
-  }
+  const look = () => (client ??= localClient(backendOf(sw, keyless, runtime.engine.clock.now), async () => {}))
   const sw: Statewright = checkingArguments(
     {
       ...createGroups(runtime, { look, agents: () => [...agents].map(cardOf) }),
@@ -221,10 +218,7 @@ async function openWith(
       isExclusive: store.isExclusive,
       output: store.blobs.fetch,
       idle: connected.idle,
-      close() {
-        stopped ??= stop()
-        return stopped
-      },
+      close: () => (stopped ??= stop()),
     },
     warn,
     refuseClosed,
@@ -275,7 +269,6 @@ function equipAll(
 /** Tools of the policy that no agent here has: agents of other processes may have them, or they are misspelled. */
 function strangeNames({ per_tool_overrides, pre_approved }: Policy, agents: ReadonlyMap<string, AgentDefinition>) {
   const known = new Set([...agents.values()].flatMap(({ registry }) => registry.names))
-  return known.size === 0
-    ? []
-    : [...Object.keys(per_tool_overrides), ...pre_approved].filter((name) => !known.has(name))
+  if (known.size === 0) return []
+  return [...Object.keys(per_tool_overrides), ...pre_approved].filter((name) => !known.has(name))
 }

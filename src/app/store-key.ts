@@ -101,9 +101,7 @@ export function keyOf(url: string): StoreKey {
 type Secret = 'key' | 'token'
 
 /** The file of the owner's token, for a server and for a command that asks it. */
-export function tokenFileOf(store: string): string {
-  return firstThere(placesOf(store, 'token'))
-}
+export const tokenFileOf = (store: string): string => firstThere(placesOf(store, 'token'))
 
 /** The key file: the one that fits the public half, or `STATEWRIGHT_KEY` for a PostgreSQL store on several machines. */
 export function keyFileOf(store: string): string {

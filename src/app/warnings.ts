@@ -80,12 +80,7 @@ export function workingWarn(given: Warn | undefined, io: Printing, broken: Promi
 }
 
 /** The log of a worker: the config's own, else failures (limited) and each step as far as the level allows. */
-export function workingLog(
-  { log }: { readonly log?: Partial<Log> },
-  io: Printing,
-  broken: Promise<Fault>,
-  usual: LogLevel,
-): Log {
+export function workingLog(log: Partial<Log> | undefined, io: Printing, broken: Promise<Fault>, usual: LogLevel): Log {
   if (log !== undefined) return { info: () => {}, debug: () => {}, ...log }
   return atLevel(logLevel(usual), { info: workingWarn(undefined, io, broken), debug: printed(io) })
 }
@@ -98,12 +93,8 @@ interface Holding {
 }
 
 /** Every secret of a config, by the name that replaces it: declared ones, tokens, MCP credentials, store password. */
-export function knownSecrets({
-  secrets = {},
-  mcp = {},
-  server = {},
-  store,
-}: Holding): Readonly<Record<string, string>> {
+export function knownSecrets(config: Holding): Readonly<Record<string, string>> {
+  const { secrets = {}, mcp = {}, server = {}, store } = config
   const tokens = (server.tokens ?? []).map(({ name, token }) => [`token of ${name}`, token] as const)
   const servers = Object.entries(mcp).flatMap(([name, given]) =>
     credentialsOf(given).map(([what, value]) => [`${what} of ${name}`, value] as const),

@@ -33,10 +33,7 @@ export async function openActingClient(where: Where): Promise<Client> {
     refuseMissing(url)
     const { store, warn } = await openFor(url, config)
     let started: Promise<Statewright> | undefined
-    const commands = () => {
-      started ??= createStatewright({ ...config, store, warn, maxConcurrentRuns: 0 })
-      return started
-    }
+    const commands = () => (started ??= createStatewright({ ...config, store, warn, maxConcurrentRuns: 0 }))
     const backend = createBackend({
       ...lookingPorts(store.runelog, keyOf(url)),
       output: store.blobs.fetch,

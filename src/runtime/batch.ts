@@ -21,9 +21,7 @@ export interface Subject<N extends MachineName = MachineName> {
 export type RunIds = Pick<RunView, 'run_id' | 'agent_id'>
 
 /** The ids that every rune of a run carries. */
-export function aboutRun({ run_id, agent_id }: RunIds): Concerns {
-  return { run_id, agent_id }
-}
+export const aboutRun = ({ run_id, agent_id }: RunIds): Concerns => ({ run_id, agent_id })
 
 /** The ids that every rune of a call carries. */
 export function aboutCall({ run_id, agent_id, turn_id, call_id, execution_id }: CallView): Concerns {
@@ -84,11 +82,7 @@ type OpeningKind<N extends MachineName> = Extract<Named<N>['opens'], Kind>
 
 type KindOn<N extends MachineName, T> = Extract<Exclude<EdgeOn<Named<N>, T>, { readonly carried: true }>['rune'], Kind>
 
-interface Entry<K extends Kind> {
-  readonly actor: Actor
-  readonly payload: Payload<K>
-  readonly visibility?: Visibility
-}
+type Entry<K extends Kind> = { readonly actor: Actor; readonly payload: Payload<K>; readonly visibility?: Visibility }
 
 interface Handle<N extends MachineName> {
   open(payload: Payload<OpeningKind<N>>, visibility?: Visibility): void

@@ -89,9 +89,7 @@ export function checkedAgent(written: AgentOptions | undefined, name: string, pa
   return Object.freeze(defined)
 }
 
-function listOf<T>(given: readonly T[] = []): readonly T[] {
-  return Array.isArray(given) ? [...given] : given
-}
+const listOf = <T>(given: readonly T[] = []): readonly T[] => (Array.isArray(given) ? [...given] : given)
 
 /** Makes an agent ready for work: its tools by name, each with the digest of its definition. */
 export function equip(agent: Agent, model: Model, sha256: Sha256, more: readonly Tool[] = []): AgentDefinition {

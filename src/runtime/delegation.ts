@@ -67,9 +67,8 @@ async function delegate(engine: Engine, name: string, task: string, context: Too
     const run = await once(engine.sessions, sessionId, ({ runs }) => ifOver(runs.get(child)), context.signal)
     await dismiss(engine, sessionId, run.agent_id)
     if (run.status === 'succeeded') return run.result
-    throw new Error(
-      `${name} did not finish its task (${run.status}): ${run.message ?? run.error_code ?? 'no reason given'}`,
-    )
+    const because = run.message ?? run.error_code ?? 'no reason given'
+    throw new Error(`${name} did not finish its task (${run.status}): ${because}`)
   } finally {
     takeBack()
   }

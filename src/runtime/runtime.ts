@@ -131,11 +131,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     }
   }
 
-  async function stopRun(
-    run_id: string,
-    request: 'cancel' | 'interrupt',
-    reason: string,
-  ): Promise<RecordOf<session.Stopped>> {
+  async function stopRun(run_id: string, request: 'cancel' | 'interrupt', reason: string) {
     const { session_id } = await find(run_id)
     const stopped = await session.stop(engine, { session_id, run_id }, request, reason)
     engine.wake(session_id, run_id)

@@ -12,9 +12,7 @@ export function onBehalfOf<T>(request_id: string, work: () => Promise<T>): Promi
 }
 
 /** Runs work on behalf of no request. */
-export function onItsOwn<T>(work: () => T): T {
-  return requestScope.run(undefined, work)
-}
+export const onItsOwn = <T>(work: () => T): T => requestScope.run(undefined, work)
 
 /** Calls `append` with the id of the request in scope, until one append has recorded it. */
 export async function recording<T>(append: (request_id: string | undefined) => Promise<T>): Promise<T> {
@@ -53,26 +51,17 @@ export type Fate = 'the process ends' | 'the process goes on'
 const callScope = new AsyncLocalStorage<Culprit | undefined>()
 
 /** Runs work so that errors it throws later are attributed to the culprit. */
-export function inScopeOf<T>(culprit: Culprit, work: () => T): T {
-  return callScope.run(culprit, work)
-}
+export const inScopeOf = <T>(culprit: Culprit, work: () => T): T => callScope.run(culprit, work)
 
 /** Runs work outside the scope of any call. */
-export function outsideCalls<T>(work: () => T): T {
-  return callScope.run(undefined, work)
-}
+export const outsideCalls = <T>(work: () => T): T => callScope.run(undefined, work)
 
 /** The call in whose scope this code runs. */
-export function culpritNow(): Culprit | undefined {
-  return callScope.getStore()
-}
+export const culpritNow = (): Culprit | undefined => callScope.getStore()
 
 /** A listener is the caller's code: only `onError` gets its errors and rejections. */
-export function guarded<A extends unknown[]>(
-  listener: (...args: A) => unknown,
-  onError: (thrown: unknown) => void,
-): (...args: A) => void {
-  return (...args) => {
+export function guarded<A extends unknown[]>(listener: (...args: A) => unknown, onError: (thrown: unknown) => void) {
+  return (...args: A) => {
     try {
       Promise.resolve(listener(...args)).catch(onError)
     } catch (thrown) {

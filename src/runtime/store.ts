@@ -140,9 +140,7 @@ export function atWorkHere(): AtWork {
       atWork.set(effect.execution_id, effect)
       return true
     },
-    end(execution_id) {
-      atWork.delete(execution_id)
-    },
+    end: (execution_id) => void atWork.delete(execution_id),
     async look(execution_id) {
       return atWork.has(execution_id) ? { state: 'at_work', worker: null, isGone: false } : { state: 'none' }
     },
@@ -185,10 +183,7 @@ export function memoryBlobs(sha256: (text: string) => string): Blobs {
 // Not in recovery, which loads the whole engine: read-only commands use these.
 
 /** All runs in one status. */
-export async function runsIn(
-  runelog: Pick<Runelog, 'rows'>,
-  status: RunStatus,
-): Promise<readonly Omit<AbandonedRun, 'epoch'>[]> {
+export async function runsIn(runelog: Pick<Runelog, 'rows'>, status: RunStatus) {
   const rows = await runelog.rows(subjects, { tag: `run:${status}` })
   return rows.map(({ key: run_id, value }) => ({ run_id, session_id: value.session_id }))
 }

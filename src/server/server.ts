@@ -164,9 +164,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   return app
 }
 
-function declared({ name, scope }: OtherRoute) {
-  return { config: { name, access: scope ?? 'open' } } as const
-}
+const declared = ({ name, scope }: OtherRoute) => ({ config: { name, access: scope ?? 'open' } }) as const
 
 /** The pattern of a path parameter: an id, never empty and never a dot segment. */
 const parameter = '(^\\w[\\w.:-]{0,199}$)'

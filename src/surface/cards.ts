@@ -135,10 +135,7 @@ export async function leftIn(backend: Backend, session_id: string): Promise<Left
 }
 
 /** The abandoned runs of the wanted sessions, with the calls whose outcome is unknown. Reads only. */
-export async function leftBehind(
-  backend: Backend,
-  isWanted: (session_id: string) => boolean,
-): Promise<Map<string, Left>> {
+export async function leftBehind(backend: Backend, isWanted: (session_id: string) => boolean) {
   const runs = new Map<string, Set<string>>()
   for (const { session_id, run_id } of await backend.abandoned())
     if (isWanted(session_id)) runs.set(session_id, (runs.get(session_id) ?? new Set()).add(run_id))

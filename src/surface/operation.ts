@@ -14,9 +14,7 @@ export const scopes = ['read', 'operate', 'approve', 'admin'] as const
 export type Scope = (typeof scopes)[number]
 
 /** Whether a token with the scope `has` may do what `needs` asks for. */
-export function allows(has: Scope, needs: Scope): boolean {
-  return scopes.indexOf(has) >= scopes.indexOf(needs)
-}
+export const allows = (has: Scope, needs: Scope): boolean => scopes.indexOf(has) >= scopes.indexOf(needs)
 
 /** An endpoint, who may ask for it, and how it is answered. Routes, documents, commands and tests come from the list of them. */
 export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown> extends Endpoint<P, Q, B, R> {
@@ -79,9 +77,7 @@ export function requestKey(operation: string, { by, idempotency_key }: Asked<unk
 export type Place = NonNullable<ModelQuery['after']>
 
 /** The cursor after this row. */
-export function cursorAt({ sort, key }: Pick<Row, 'sort' | 'key'>): string {
-  return `${sort ?? ''}_${key}`
-}
+export const cursorAt = ({ sort, key }: Pick<Row, 'sort' | 'key'>): string => `${sort ?? ''}_${key}`
 
 /** The place that a cursor names; undefined for the first page. Refused with `bad_request` if it is no cursor. */
 export function readCursor(operation: string, cursor: string | undefined): Place | undefined {

@@ -106,11 +106,8 @@ function read(type: string, data: string): Received | undefined {
 async function faultOf(url: string, response: Response): Promise<Fault> {
   const problem = (await response.json().catch(() => ({}))) as Partial<Record<string, unknown>>
   const { code, detail, details, retry } = problem
-  if (typeof code !== 'string')
-    return faults.server_unreachable({
-      url,
-      cause: `it answered ${response.status} without a problem document, so it is no Statewright server`,
-    })
+  const cause = `it answered ${response.status} without a problem document, so it is no Statewright server`
+  if (typeof code !== 'string') return faults.server_unreachable({ url, cause })
   // A server of another version may send a code that this client does not know.
   const { kind } = Object.entries(faults).find(([known]) => known === code)?.[1].row ?? faults.unexpected.row
   const http = response.status as Fault['http']

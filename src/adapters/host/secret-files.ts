@@ -1,14 +1,4 @@
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  hash,
-  type KeyObject,
-  randomBytes,
-  randomUUID,
-  sign,
-  verify,
-} from 'node:crypto'
+import * as crypto from 'node:crypto'
 import { existsSync, linkSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { SignatureCheck, Signer as StatementSigner } from '../../coordinator/outputs/freeze.ts'
@@ -21,7 +11,7 @@ const advice = 'Name a folder that can be written to, and that is kept, with STA
 
 /** Makes a file that only its owner may read. It appears whole; of several writers the first wins. */
 function writeSecret(path: string, text: string): void {
-  const draft = `${path}.${randomUUID()}`
+  const draft = `${path}.${crypto.randomUUID()}`
   makeFolder(dirname(path), { mode: 0o700, named: path, advice })
   try {
     writeFileSync(draft, text, { mode: 0o600, flag: 'wx' })
@@ -51,9 +41,7 @@ export function secretFault(path: string): Fault | undefined {
 }
 
 /** An unpredictable secret, in letters that need no quoting. */
-export function newToken(): string {
-  return `swt_${randomBytes(24).toString('base64url')}`
-}
+export const newToken = (): string => `swt_${crypto.randomBytes(24).toString('base64url')}`
 
 /** The token in this file, which only its owner may read; a new one where there is none. */
 export function openToken(path: string): { readonly token: string; readonly isNew: boolean } {
@@ -69,9 +57,7 @@ export function openToken(path: string): { readonly token: string; readonly isNe
 }
 
 /** Removes a token that was never shown, so that the next start makes one and shows it. */
-export function forgetToken(path: string): void {
-  rmSync(path, { force: true })
-}
+export const forgetToken = (path: string): void => rmSync(path, { force: true })
 
 /** The reason why the token in this file cannot be used; undefined if it can, or if there is no such file. */
 export function tokenFault(path: string): Fault | undefined {
@@ -94,7 +80,7 @@ function tokenIn(path: string): string {
 
 /** A key that no file holds yet. */
 export function newKey() {
-  const { privateKey } = generateKeyPairSync('ed25519')
+  const { privateKey } = crypto.generateKeyPairSync('ed25519')
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
   return { pem, public_key: signerOf(privateKey).public_key }
 }
@@ -109,7 +95,7 @@ export function openSigner(path: string, make: () => { readonly pem: string } = 
     throw fileRefused(path, error)
   }
   try {
-    return signerOf(createPrivateKey(pem))
+    return signerOf(crypto.createPrivateKey(pem))
   } catch (error) {
     const problem = 'it holds no Ed25519 key in PEM; restore it from a backup.'
     throw faults.file_unusable({ file: path, problem }, { cause: error })
@@ -122,23 +108,21 @@ export function publicKeyIn(path: string): string | undefined {
 }
 
 /** A key that ends with this process, for a store that does, too. */
-export function passingSigner(): Signer {
-  return signerOf(generateKeyPairSync('ed25519').privateKey)
-}
+export const passingSigner = (): Signer => signerOf(crypto.generateKeyPairSync('ed25519').privateKey)
 
-function signerOf(given: KeyObject): Signer {
+function signerOf(given: crypto.KeyObject): Signer {
   const key = onlyEd25519(given)
-  const { x = '' } = createPublicKey(key).export({ format: 'jwk' })
+  const { x = '' } = crypto.createPublicKey(key).export({ format: 'jwk' })
   const public_key = Buffer.from(x, 'base64url').toString('hex')
-  return { public_key, sign: (text) => sign(null, Buffer.from(text), key).toString('hex') }
+  return { public_key, sign: (text) => crypto.sign(null, Buffer.from(text), key).toString('hex') }
 }
 
 /** Checks an Ed25519 signature; malformed input is false. */
 export const checkSignature: CheckSignature = ({ text, public_key, signature }) => {
   try {
     const x = Buffer.from(public_key, 'hex').toString('base64url')
-    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
-    return isHex(signature, 128) && verify(null, Buffer.from(text), key, Buffer.from(signature, 'hex'))
+    const key = crypto.createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+    return isHex(signature, 128) && crypto.verify(null, Buffer.from(text), key, Buffer.from(signature, 'hex'))
   } catch {
     return false
   }
@@ -146,27 +130,30 @@ export const checkSignature: CheckSignature = ({ text, public_key, signature }) 
 
 /** Signs with an Ed25519 key in PEM. The key id is the SHA-256 of the public key, so it cannot be forged. */
 export function createSigner(private_key_pem: string): StatementSigner {
-  const key = onlyEd25519(createPrivateKey(private_key_pem))
-  return { keyid: keyId(createPublicKey(key)), sign: (bytes) => sign(null, bytes, key).toString('base64') }
+  const key = onlyEd25519(crypto.createPrivateKey(private_key_pem))
+  return {
+    keyid: keyId(crypto.createPublicKey(key)),
+    sign: (bytes) => crypto.sign(null, bytes, key).toString('base64'),
+  }
 }
 
 /** A check against one public key, given as PEM. */
 export function createSignatureCheck(public_key_pem: string): SignatureCheck {
-  const key = onlyEd25519(createPublicKey(public_key_pem))
+  const key = onlyEd25519(crypto.createPublicKey(public_key_pem))
   return {
     keyid: keyId(key),
     verify: (bytes, signature) => {
       const decoded = Buffer.from(signature, 'base64')
       // Base64 can be written in several ways; only the one we write counts, or a byte could change unseen.
-      return decoded.toString('base64') === signature && verify(null, bytes, key, decoded)
+      return decoded.toString('base64') === signature && crypto.verify(null, bytes, key, decoded)
     },
   }
 }
 
 /** The key, if it is Ed25519. Other algorithms do not sign the same bytes alike. */
-function onlyEd25519(key: KeyObject): KeyObject {
+function onlyEd25519(key: crypto.KeyObject): crypto.KeyObject {
   if (key.asymmetricKeyType !== 'ed25519') throw new TypeError(`the key in it is of type ${key.asymmetricKeyType}`)
   return key
 }
 
-const keyId = (key: KeyObject) => hash('sha256', key.export({ type: 'spki', format: 'der' }))
+const keyId = (key: crypto.KeyObject) => crypto.hash('sha256', key.export({ type: 'spki', format: 'der' }))

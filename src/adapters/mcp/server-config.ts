@@ -129,12 +129,9 @@ export function pickTools(
     if (found.length > 0 || servers.has(name)) return found
     const server = servers.get(name.slice(0, Math.max(name.indexOf('.'), 0)))
     const known = server === undefined ? [...servers.keys()] : server.map((tool) => tool.name)
-    const unknown = `Unknown MCP server or tool "${name}".`
-    throw faults.bad_definition({
-      what: 'agent',
-      name: agent,
-      problem: `/agents/${agent}/mcp: ${unknown} Known: ${known.join(', ') || 'none, since the config has no MCP server'}.`,
-    })
+    const there = known.join(', ') || 'none, since the config has no MCP server'
+    const problem = `/agents/${agent}/mcp: Unknown MCP server or tool "${name}". Known: ${there}.`
+    throw faults.bad_definition({ what: 'agent', name: agent, problem })
   })
   return [...new Set(picked)]
 }

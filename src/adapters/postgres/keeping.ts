@@ -9,10 +9,7 @@ import { hasTable } from './connection.ts'
 import { createReader } from './reader.ts'
 import type { Transaction } from './transaction.ts'
 
-interface KeepingPorts extends Ports, Preparing {
-  readonly models: readonly ReadModel[]
-  readonly segments: Segments | undefined
-}
+type Keeping = Ports & Preparing & { readonly models: readonly ReadModel[]; readonly segments: Segments | undefined }
 
 async function locked({ connection }: Transaction, session_id: string, segments: Segments | undefined) {
   const reader = createReader(connection, segments)
@@ -22,12 +19,8 @@ async function locked({ connection }: Transaction, session_id: string, segments:
 }
 
 /** Erases one payload; returns the segment it replaced. Refused while a run of the session is held or can be acquired. */
-export async function redactIn(
-  transaction: Transaction,
-  asked: Asked,
-  by: RedactedBy,
-  { models, segments, ...ports }: KeepingPorts,
-): Promise<{ readonly replaced: string | null } | Fault> {
+export async function redactIn(transaction: Transaction, asked: Asked, by: RedactedBy, keeping: Keeping) {
+  const { models, segments, ...ports } = keeping
   const { session_id, event_id } = asked
   const { place, records } = await locked(transaction, session_id, segments)
   const [busy] = await transaction.connection.send<{ run_id: string }>('underWay', session_id)
@@ -54,7 +47,7 @@ export async function archiveIn(
   transaction: Transaction,
   session_id: string,
   by: ArchivedBy,
-  { segments, ...ports }: KeepingPorts & { readonly segments: Segments },
+  { segments, ...ports }: Keeping & { readonly segments: Segments },
 ): Promise<Fault | undefined> {
   const draft = (segment: string, sha256: string) =>
     archival(transaction.headOf(session_id), { session_id, segment, sha256 }, by, ports)

@@ -10,18 +10,15 @@ export interface HeldRun {
   readonly epoch: number
 }
 
+type Renew = (runs: readonly HeldRun[]) => Promise<readonly HeldRun[]>
+
 type Held = HeldRun & { readonly ended: AbortController; since: Instant }
 
 /**
  * The leases of this process. A lease lasts `lease_ms` from when its renewal was *sent*, so it ends here before it ends
  * in the database. Of two clocks the faster counts: one stops while a machine sleeps, the other can be set.
  */
-export function createLeases(
-  renewRuns: (runs: readonly HeldRun[]) => Promise<readonly HeldRun[]>,
-  lease_ms: number,
-  clock: Clock,
-  timers: Timers,
-) {
+export function createLeases(renewRuns: Renew, lease_ms: number, clock: Clock, timers: Timers) {
   const held = new Set<Held>()
   let rest: Cancel = () => {}
 

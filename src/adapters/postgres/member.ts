@@ -118,9 +118,7 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
       regularly('looking for lost workers', lease_ms / 4, () => scan(tasks))
       regularly('looking for lost wakes', overlooked_ms, () => members.wakeOverlooked())
     },
-    async end() {
-      await jobs?.stop()
-    },
+    end: async () => jobs?.stop(),
     async leave() {
       await rest()
       try {

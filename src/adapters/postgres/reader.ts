@@ -17,9 +17,7 @@ const farthest = 2 ** 31 - 1
 export function createReader(connection: Pick<Connection, 'send' | 'text'>, segments: Segments | undefined) {
   const { send, text } = connection
 
-  async function place(session_id: string): Promise<Place | undefined> {
-    return (await send<Place>('head', session_id))[0]
-  }
+  const place = async (session_id: string): Promise<Place | undefined> => (await send<Place>('head', session_id))[0]
 
   async function head(session_id: string): Promise<Head | undefined> {
     const { id: _id, file: _file, runes: _runes, ...found } = (await place(session_id)) ?? {}

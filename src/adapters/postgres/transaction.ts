@@ -2,16 +2,7 @@ import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { canonicalJson, type Json } from '../../kernel/json.ts'
 import type { StoredRow } from '../../runelog/damage.ts'
-import {
-  type Change,
-  claimedBy,
-  heldInLog,
-  type Inscribed,
-  inscribe,
-  judge,
-  rowName,
-  subjectText,
-} from '../../runelog/judge.ts'
+import * as judging from '../../runelog/judge.ts'
 import { claims, epochs, subjects } from '../../runelog/models.ts'
 import type { Head, Ports, ReadModel, Row } from '../../runelog/port.ts'
 import type { Prepared } from '../../runelog/prepare.ts'
@@ -38,15 +29,15 @@ export type SideWrites = (runes: readonly Rune[]) => readonly Write[]
 /** One transaction over one or more sessions. */
 export type Transaction = Awaited<ReturnType<typeof beginTransaction>>
 
-type Wanted = Pick<Change, 'model' | 'key'>
+type Wanted = Pick<judging.Change, 'model' | 'key'>
 
 /** Locks the heads and rows of these batches until the commit. Where a row is missing, the unique keys decide. */
 export async function beginTransaction(connection: Connection, batches: readonly Prepared[], ports: TransactionPorts) {
   const { models } = ports
   const heads = new Map<string, Head>()
   const loaded = new Map<string, Row | undefined>()
-  const rows = new Map<string, Change>()
-  const inscribed: Inscribed[] = []
+  const rows = new Map<string, judging.Change>()
+  const inscribed: judging.Inscribed[] = []
   const later: Write[] = []
   const sessionIds = [...new Set(batches.map(({ session_id }) => session_id))]
   const first = batches.flatMap((batch) => wantedBy(batch, models))
@@ -60,55 +51,52 @@ export async function beginTransaction(connection: Connection, batches: readonly
     claimsInLog(batches, connection),
     load(first),
   ])
-  if (meta?.value !== ports.fingerprint)
-    throw faults.store_unusable({
-      store: ports.store,
-      problem: 'another process has rebuilt its read models in another version; stop that one or upgrade this one.',
-    })
+  const problem = 'another process has rebuilt its read models in another version; stop that one or upgrade this one.'
+  if (meta?.value !== ports.fingerprint) throw faults.store_unusable({ store: ports.store, problem })
   for (const head of found) heads.set(head.session_id, head)
   const isNew = new Set(sessionIds.filter((session_id) => !heads.has(session_id)))
 
   async function load(wanted: readonly Wanted[]): Promise<void> {
-    const names = new Map(wanted.map((w) => [rowName(w.model, w.key), w]))
+    const names = new Map(wanted.map((w) => [judging.rowName(w.model, w.key), w]))
     const asked = [...names].filter(([name]) => !loaded.has(name))
     if (asked.length === 0) return
     for (const [name] of asked) loaded.set(name, undefined)
     const keys = asked.map(([, row]) => row)
     const found = await connection.send<StoredModelRow & Wanted>('lockRows', ...columns(keys, ['model', 'key']))
-    for (const row of found) loaded.set(rowName(row.model, row.key), readRow(row))
+    for (const row of found) loaded.set(judging.rowName(row.model, row.key), readRow(row))
   }
 
-  async function judged(batch: Prepared): Promise<readonly Change[] | Fault> {
+  async function judged(batch: Prepared): Promise<readonly judging.Change[] | Fault> {
     for (;;) {
       const missing: Wanted[] = []
       const look = <V extends Json>({ name: model }: ReadModel<V>, key: string) => {
-        const name = rowName(model, key)
+        const name = judging.rowName(model, key)
         const noted = rows.get(name)
         if (noted === undefined && !loaded.has(name)) missing.push({ model, key })
         // The cast holds: rows are kept by the name of their model, and only its own fold writes them.
         return (noted === undefined ? loaded.get(name) : noted.row) as Row<V> | undefined
       }
-      const changes = judge(batch, heads.get(batch.session_id), look, models)
+      const changes = judging.judge(batch, heads.get(batch.session_id), look, models)
       if (missing.length === 0) return changes
       await load(missing)
     }
   }
 
   /** Judges a batch, and notes its writes. */
-  async function record(batch: Prepared): Promise<Inscribed | Fault> {
+  async function record(batch: Prepared): Promise<judging.Inscribed | Fault> {
     const changes = await judged(batch)
     if (changes instanceof Fault) return changes
-    const held = await holderOf(batch, (claim) => rows.has(rowName(claims.name, claim)))
+    const held = await holderOf(batch, (claim) => rows.has(judging.rowName(claims.name, claim)))
     if (held !== undefined) return held
-    const result = inscribe(batch, heads.get(batch.session_id), ports.sha256)
+    const result = judging.inscribe(batch, heads.get(batch.session_id), ports.sha256)
     heads.set(batch.session_id, result.head)
     note(changes)
     inscribed.push(result)
     return result
   }
 
-  function note(changes: readonly Change[]) {
-    for (const change of changes) rows.set(rowName(change.model, change.key), change)
+  function note(changes: readonly judging.Change[]) {
+    for (const change of changes) rows.set(judging.rowName(change.model, change.key), change)
   }
 
   /** All writes in order. A statement for several rows that would write none is left out. */
@@ -157,7 +145,7 @@ export async function beginTransaction(connection: Connection, batches: readonly
     /** The last rune: if it is found later, the transaction was committed. Undefined if it writes none. */
     witness: () => inscribed.at(-1)?.head,
     /** Writes rows without a check of their old values. */
-    async replaceRows(changes: readonly Change[]) {
+    async replaceRows(changes: readonly judging.Change[]) {
       await load(changes)
       note(changes)
     },
@@ -193,7 +181,7 @@ export function columns<T>(items: readonly T[], names: readonly (keyof T)[]): re
 }
 
 /** Rows as the statements `addRows` and `changeRows` take them. */
-export function rowColumns(changes: readonly Change[]): readonly unknown[][] {
+export function rowColumns(changes: readonly judging.Change[]): readonly unknown[][] {
   const rows = changes.map(({ model, row }) => {
     const { key, tag, sort, value } = row as Row
     return { model, key, tag, sort: sort ?? Number.NEGATIVE_INFINITY, value: canonicalJson(value) }
@@ -212,32 +200,27 @@ export function readRow<V extends Json>({ key, tag, sort, value }: StoredModelRo
 /** Converts the stored minimum back to `null`. */
 export const readSort = (sort: number | null) => (sort === Number.NEGATIVE_INFINITY ? null : sort)
 
-interface Opening {
-  readonly session: number
-  readonly event_id: number
-  readonly header: string
-  readonly key: string
-}
+type Opening = { readonly session: number; readonly event_id: number; readonly header: string; readonly key: string }
 
 const written = (key: string) => canonicalJson(key).slice(1, -1)
 
 /** Reads the contracts that were opened with the keys of these batches. The query is sent with the others. */
 async function claimsInLog(batches: readonly Prepared[], connection: Connection) {
-  const keys = batches.flatMap(claimedBy).map(({ idempotency_key }) => written(idempotency_key))
+  const keys = batches.flatMap(judging.claimedBy).map(({ idempotency_key }) => written(idempotency_key))
   const opened = keys.length === 0 ? [] : await connection.send<Opening>('openedContracts', keys)
 
   function contractsWith(idempotency_key: string) {
     const own = opened.filter(({ key }) => key === written(idempotency_key))
     const recordsOf = ({ session, event_id, header }: Opening) =>
-      connection.send<StoredRecord>('contract', session, event_id, subjectText(header))
+      connection.send<StoredRecord>('contract', session, event_id, judging.subjectText(header))
     return Promise.all(own.map(recordsOf))
   }
 
   /** Why the log forbids a batch to claim its keys. A claim that this transaction changed is judged by its row. */
   return async (batch: Prepared, isChanged: (claim: string) => boolean): Promise<Fault | undefined> => {
-    for (const { claim, idempotency_key } of claimedBy(batch)) {
+    for (const { claim, idempotency_key } of judging.claimedBy(batch)) {
       if (isChanged(claim)) continue
-      const held = heldInLog(claim, await contractsWith(idempotency_key))
+      const held = judging.heldInLog(claim, await contractsWith(idempotency_key))
       if (held !== undefined) return held
     }
     return undefined

@@ -5,9 +5,7 @@ import { DidNotHappen } from '../../runtime/tools/tool.ts'
 import { isOwnFile } from './own-files.ts'
 
 /** An attempt to leave the workspace, stopped. The runtime records it as a violation, not as a failure. */
-export function breach(message: string): Error {
-  return Object.assign(new DidNotHappen(message), { sandboxViolation: true })
-}
+export const breach = (message: string): Error => Object.assign(new DidNotHappen(message), { sandboxViolation: true })
 
 /** The unprivileged user that a workspace belongs to. */
 export interface Owner {

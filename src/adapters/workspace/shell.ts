@@ -161,6 +161,4 @@ function waysHere(folder: string): readonly Way[] {
   ]
 }
 
-function refused(problem: string) {
-  return faults.bad_definition({ what: 'tool', name: 'shell.exec', problem })
-}
+const refused = (problem: string) => faults.bad_definition({ what: 'tool', name: 'shell.exec', problem })

@@ -55,9 +55,7 @@ export function workspaceTools(options: WorkspaceOptions): Tool[] {
 const roots: Root[] = []
 
 /** The workspace that a real path lies in, if any. */
-export function workspaceOf(real: string): string | undefined {
-  return roots.find((root) => root.contains(real))?.path
-}
+export const workspaceOf = (real: string): string | undefined => roots.find((root) => root.contains(real))?.path
 
 function rootAt(folder: string): Root {
   try {

@@ -19,12 +19,8 @@ export interface Spawn {
 }
 
 /** Adds an agent to a session. A setup error is recorded. */
-export async function spawnAgent(
-  engine: Engine,
-  session_id: string,
-  name: string,
-  { parent_id, budget }: RecordOf<Spawn> = {},
-): Promise<{ readonly agent_id: string }> {
+export async function spawnAgent(engine: Engine, session_id: string, name: string, how: RecordOf<Spawn> = {}) {
+  const { parent_id, budget } = how
   const problem = await prepareAgent(engine, name)
   const agent_id = await change(engine, session_id, (batch) => {
     refuseOver(batch.state)

@@ -55,11 +55,7 @@ export interface Replied extends OptionsOf<Pick<Alignment, 'snapshot' | 'is_alig
 }
 
 /** Answers a question. Of several replies one wins, and the others are refused with its author. */
-export async function reply(
-  engine: Engine,
-  interaction_id: string,
-  given: RecordOf<Reply>,
-): Promise<RecordOf<Replied>> {
+export async function reply(engine: Engine, interaction_id: string, given: RecordOf<Reply>) {
   const { session_id } = await subjectOf(engine.runelog, 'interaction', interaction_id)
   // The process that would apply the deadline of a plan may have ended, so it is applied here.
   const asked = (await engine.sessions.load(session_id)).interactions.get(interaction_id)
@@ -85,11 +81,8 @@ async function decide(engine: Engine, batch: Batch, interaction_id: string, give
 
   const { refusal, ...aligned } = await align(engine, state, batch, { question, expected: given.expected_waiting })
   if (refusal !== undefined) throw refusal
-  const payload = {
-    reply: checked.reply,
-    replied_by: given.replied_by ?? 'human',
-    idempotency_key: given.idempotency_key ?? null,
-  }
+  const { replied_by = 'human', idempotency_key = null } = given
+  const payload = { reply: checked.reply, replied_by, idempotency_key }
   const run = question.run_id === null ? undefined : state.runs.get(question.run_id)
   if (interaction_kind === 'settlement' && call !== undefined)
     await refuseUnknowing(engine, interaction_id, call, payload.reply)
@@ -154,12 +147,7 @@ async function refuseUnknowing(engine: Engine, interaction_id: string, call: Cal
 }
 
 /** Refuses a reply to a closed question, and names the winner. The same reply with the winner's key is accepted again. */
-async function closed(
-  engine: Engine,
-  state: SessionState,
-  interaction_id: string,
-  given: RecordOf<Reply>,
-): Promise<RecordOf<Replied>> {
+async function closed(engine: Engine, state: SessionState, interaction_id: string, given: RecordOf<Reply>) {
   const runes = await runesOf(engine.runelog, interaction_id)
   const ended = runes.find((rune) => rune.kind !== 'interaction.opened')
   if (ended?.kind === 'interaction.answered') {
@@ -268,7 +256,12 @@ async function align(
   const wanted = expected ?? askedAbout(state, call.run_id)
   const found = (expected === undefined ? waiting.filter((c) => !isAnswered(state, c)) : waiting).map(executionOf)
   const is_aligned = wanted.length === found.length
-  if (!is_aligned) misaligned(engine, state, batch, { run_id: call.run_id, expected: wanted, found })
+  if (!is_aligned) {
+    const numbers = { expected: [...wanted], found }
+    engine.warn('the number of waiting contracts is not the expected one', { run_id: call.run_id, ...numbers })
+    const run = state.runs.get(call.run_id)
+    if (run !== undefined) batch.record('run.misaligned', { actor: 'graph_runner', payload: numbers }, aboutRun(run))
+  }
   return { snapshot: seen, is_aligned }
 }
 
@@ -311,21 +304,9 @@ function isAnswered(state: SessionState, { interaction_id }: CallView): boolean 
   return question !== undefined && question.state !== 'open'
 }
 
-function misaligned(
-  engine: Engine,
-  state: SessionState,
-  batch: Batch,
-  { run_id, expected, found }: { run_id: string; expected: readonly string[]; found: readonly string[] },
-) {
-  engine.warn('the number of waiting contracts is not the expected one', { run_id, expected, found })
-  const run = state.runs.get(run_id)
-  const payload = { expected: [...expected], found: [...found] }
-  if (run !== undefined) batch.record('run.misaligned', { actor: 'graph_runner', payload }, aboutRun(run))
-}
-
 /** Applies a deadline unless an answer was recorded first. Returns how many milliseconds are left, or 0. */
 export async function expire(engine: Engine, session_id: string, interaction_id: string): Promise<number> {
-  const expired = await change<Expired>(engine, session_id, async (batch) => {
+  const expired = await change(engine, session_id, async (batch) => {
     const { state, at } = batch
     const question = state.interactions.get(interaction_id)
     const { on_silence: effect = 'wait', deadline = null } = question?.opened ?? {}
@@ -345,13 +326,6 @@ export async function expire(engine: Engine, session_id: string, interaction_id:
   if (run_id !== null) engine.wake(session_id, run_id)
   if (isOfRun === false) takeUp(engine, session_id)
   return left
-}
-
-interface Expired {
-  readonly left: number
-  readonly refusal?: Fault
-  readonly run_id?: string | null
-  readonly isOfRun?: boolean
 }
 
 /** Lets plans and goals continue after an answer. The answer is recorded: if this fails, the next process continues. */

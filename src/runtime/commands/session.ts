@@ -47,12 +47,7 @@ export function stop(
 }
 
 /** New input for a run: the turn in flight ends at a safe boundary and the next one begins with it. */
-export async function steer(
-  engine: Engine,
-  session_id: string,
-  run_id: string,
-  given: Json,
-): Promise<RecordOf<Stopped>> {
+export async function steer(engine: Engine, session_id: string, run_id: string, given: Json) {
   // An empty steer would never be used up: a turn without input continues the dialogue as it is.
   const input = await cleanInput(engine, 'A steer', given)
   return change(engine, session_id, (batch) => {
@@ -86,12 +81,7 @@ export function pause(engine: Engine, session_id: string, reason: string): Promi
 }
 
 /** Resumes a session that was paused, or suspended for its errors. Its queued runs may be taken again. */
-export function goOn(
-  engine: Engine,
-  session_id: string,
-  trigger: 'resume_requested' | 'reset',
-  reason?: string,
-): Promise<void> {
+export function goOn(engine: Engine, session_id: string, trigger: 'resume_requested' | 'reset', reason?: string) {
   return bringBack(engine, session_id, (batch) => {
     const session = batch.on(subject.session(session_id), 'human')
     refuseOtherwise(batch.state, trigger === 'reset' ? resets : resumes)
@@ -151,11 +141,7 @@ export async function close(engine: Engine, session_id: string, reason: string):
 }
 
 /** Ends everything in a closing session and seals its log. Recovery calls it, too. */
-export async function finishClosing(
-  engine: Engine,
-  session_id: string,
-  reason = 'the session was being closed',
-): Promise<void> {
+export async function finishClosing(engine: Engine, session_id: string, reason = 'the session was being closed') {
   await engine.autonomy.end(session_id, reason)
   const { openRuns } = await engine.sessions.load(session_id)
   for (const { run_id, status } of [...openRuns.values()]) {
@@ -207,10 +193,8 @@ export async function readGraph(
   const last = at_event_id ?? head.event_id
   if (!Number.isSafeInteger(last) || last < 0) {
     const problem = 'It is not the id of an event: 0, 1, 2 and so on.'
-    throw faults.bad_request({
-      operation: 'graphState',
-      problems: [{ in: 'options', pointer: '/atEventId', problem }],
-    })
+    const problems = [{ in: 'options', pointer: '/atEventId', problem }]
+    throw faults.bad_request({ operation: 'graphState', problems })
   }
   if (last > head.event_id) throw faults.not_found({ what: 'event', id: `${last} of ${session_id}` })
   await refuseUnknownAgent(runelog, session_id, agent_id)
@@ -240,10 +224,7 @@ export interface SessionQuery {
 export type ListedSession = SessionRow & { readonly session_id: string }
 
 /** Sessions by their last change of state, oldest first unless `backward`. */
-export async function listSessions(
-  runelog: Runelog,
-  { state, after, ...page }: SessionQuery,
-): Promise<readonly ListedSession[]> {
+export async function listSessions(runelog: Runelog, { state, after, ...page }: SessionQuery) {
   const rows = await runelog.rows(sessions, {
     ...page,
     ...(state !== undefined && { tag: state }),

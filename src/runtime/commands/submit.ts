@@ -66,7 +66,7 @@ export async function submit(engine: Engine, given: RecordOf<Submission>): Promi
   if (session_id === undefined && given.agent_id !== undefined)
     throw faults.not_found({ what: 'agent', id: given.agent_id })
   const submission = { ...given, input: await cleanInput(engine, 'A submission', given.input) }
-  const run_id = nameOf(engine, 'run', submission)
+  const run_id = nameOf(engine, 'run', submission.idempotency_key)
   const before = await repeatedRun(engine, run_id, submission)
   if (before !== undefined) return before
   if (session_id === undefined) {
@@ -106,12 +106,8 @@ export async function submit(engine: Engine, given: RecordOf<Submission>): Promi
 }
 
 /** A key determines the id, so that a repeated request finds it, also after a crash. */
-function nameOf(
-  engine: Engine,
-  prefix: 'run' | 'ses',
-  { idempotency_key: key }: Pick<RecordOf<Submission>, 'idempotency_key'>,
-) {
-  return key === undefined ? engine.ids.next(prefix) : hashedId(prefix, [key], engine.sha256)
+function nameOf({ ids, sha256 }: Engine, prefix: 'run' | 'ses', key: string | undefined) {
+  return key === undefined ? ids.next(prefix) : hashedId(prefix, [key], sha256)
 }
 
 async function repeatedRun(engine: Engine, run_id: string, given: RecordOf<Submission>) {
@@ -160,13 +156,13 @@ export async function createSession(
   { agent, session_budget, title, ...message }: RecordOf<NewSession> & Partial<RecordOf<Submission>>,
   run_id: string | null,
 ): Promise<RecordOf<CreatedSession>> {
-  const session_id = nameOf(engine, 'ses', message)
+  const session_id = nameOf(engine, 'ses', message.idempotency_key)
   const config = {
     ...(session_budget !== undefined && { budget: session_budget as Record<string, number> }),
     ...(title !== undefined && { title }),
   }
-  if (await isThere(engine, session_id, { agent, config }, message.idempotency_key))
-    return { session_id, is_repeated: true }
+  const isBegun = () => isThere(engine, session_id, { agent, config }, message.idempotency_key)
+  if (await isBegun()) return { session_id, is_repeated: true }
   const problem = await prepareAgent(engine, agent)
   if (problem !== undefined) throw faults.agent_unfit({ agent, problem })
   const state = newSessionState(session_id)
@@ -178,8 +174,7 @@ export async function createSession(
     openRun(batch, { run_id, agent_id }, { agent, input: null, ...message })
   }
   const opened = await engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
-  const is_repeated =
-    opened instanceof Fault && (await isThere(engine, session_id, { agent, config }, message.idempotency_key))
+  const is_repeated = opened instanceof Fault && (await isBegun())
   if (!is_repeated) accepted(opened)
   return { session_id, is_repeated }
 }

@@ -79,6 +79,4 @@ export function deadlineJob(question: { session_id: string; interaction_id: stri
   return { task: 'deadline', key: interaction_id, payload: { session_id, interaction_id }, run_at }
 }
 
-function sessionJob(session_id: string): Job {
-  return { task: 'session', key: session_id, payload: { session_id } }
-}
+const sessionJob = (session_id: string): Job => ({ task: 'session', key: session_id, payload: { session_id } })

@@ -152,9 +152,7 @@ const checks: { readonly [T in FieldType]: Check } = {
 }
 
 /** The problem of a value for a field; undefined if it fits. */
-function valueProblem(field: Field, value: Json): string | undefined {
-  return checks[field.type](field, value)
-}
+const valueProblem = (field: Field, value: Json): string | undefined => checks[field.type](field, value)
 
 /** No value, or an empty text or list. */
 function isEmpty(value: Json | undefined): boolean {

@@ -176,6 +176,4 @@ function lineage(id: string, look: (key: string) => Row<ToolCalls> | undefined):
   return row?.parent == null ? [id] : [id, ...lineage(row.parent, look)]
 }
 
-function rowOf(key: string, value: ToolCalls): Row<ToolCalls> {
-  return { key, tag: null, sort: null, value }
-}
+const rowOf = (key: string, value: ToolCalls): Row<ToolCalls> => ({ key, tag: null, sort: null, value })

@@ -151,10 +151,7 @@ function entered(before: Summary, { to, at }: FoldableRune): Summary {
   return to === before.state ? before : { ...before, state: to as SessionState, since: at }
 }
 
-function moveOf(
-  before: Pick<Summary, 'open_runs'>,
-  { run_id = '', to, at, kind }: FoldableRune,
-): Pick<Summary, 'open_runs' | 'last_run'> {
+function moveOf(before: Pick<Summary, 'open_runs'>, { run_id = '', to, at, kind }: FoldableRune) {
   const run: RunAt = { run_id, status: to as RunStatus, since: at }
   const open_runs =
     kind === 'run.submitted'
@@ -196,9 +193,7 @@ export const listings: ReadModel<Listing> = {
 }
 
 /** The session that a row is about. */
-export function sessionOfListing(key: string): string {
-  return key.endsWith(byAgent) ? key.slice(0, -byAgent.length) : key
-}
+export const sessionOfListing = (key: string): string => (key.endsWith(byAgent) ? key.slice(0, -byAgent.length) : key)
 
 type Place = { readonly state: SessionState; readonly status: string; readonly agent?: string }
 
@@ -270,9 +265,7 @@ export const outputs: ReadModel<{ event_id: number }> = {
 }
 
 /** The prefix of the keys of an output if no session is given. */
-export function outputKey(ref: string, session_id = ''): string {
-  return `${ref} ${session_id}`
-}
+export const outputKey = (ref: string, session_id = ''): string => `${ref} ${session_id}`
 
 function refsIn({ kind, payload, visibility }: FoldableRune): readonly string[] {
   if (visibility !== 'public') return []

@@ -1,8 +1,9 @@
 import type { Json } from '../../kernel/json.ts'
 import type { Redactor } from '../../runelog/redactor.ts'
 import type { Evidence } from '../../runes/kinds.ts'
+import type { Engine } from '../engine.ts'
 import { guardListeners, liveSignal } from '../live-signal.ts'
-import type { Cancel, Clock, Log, Timers } from '../ports.ts'
+import type { Cancel, Clock, Timers } from '../ports.ts'
 import { type Clean, evidenceOf, isAbort, isMarked, readThrown, sayValue, stacksOf } from '../thrown.ts'
 import { coalesce } from '../turns/model-call.ts'
 import { createReports, type KeepWhole, limitOutput, type ProgressStream } from './output.ts'
@@ -20,14 +21,8 @@ export type Outcome = { readonly duration_ms: number } & (
   | { readonly status: 'unknown'; readonly evidence: Evidence }
 )
 
-interface CarryOutPorts {
-  readonly clock: Clock
-  readonly timers: Timers
-  readonly keepWhole: KeepWhole
-  readonly redactor: Redactor
+interface CarryOutPorts extends Pick<Engine, 'clock' | 'timers' | 'keepWhole' | 'redactor' | 'warn' | 'log'> {
   readonly settings: { readonly cancelGraceMs: number }
-  readonly warn: (message: string, details: object) => void
-  readonly log: Log
 }
 
 /** Aborting with this gives up the tool at once: its worker has lost the run. */

@@ -77,6 +77,4 @@ export function idempotencyKey(tool: Pick<Tool, 'name' | 'key'>, args: Json, sha
 }
 
 /** The key of one of several like actions. The salt is its session, or the decision of a person to do it again. */
-export function saltedKey(key: string, salt: string, sha256: Sha256): string {
-  return sha256(canonicalJson({ key, salt }))
-}
+export const saltedKey = (key: string, salt: string, sha256: Sha256): string => sha256(canonicalJson({ key, salt }))

@@ -57,11 +57,7 @@ export type ReadCall =
   | { readonly problem: string; readonly args: Json }
 
 /** Reads the call of a model. Models write anything, so no input may throw. A text is cut after it is cleaned. */
-export function readCall(
-  registry: Registry,
-  call: { name: string; arguments: string | Json },
-  clean = asItIs,
-): ReadCall {
+export function readCall(registry: Registry, call: { name: string; arguments: string | Json }, clean = asItIs) {
   const given = writtenArguments(call.arguments, clean)
   const written = 'value' in given ? given.value : given.written
 

@@ -118,10 +118,7 @@ export function retryDelay(
 }
 
 /** The arguments of a call as a JSON value, or a problem and what can still be recorded of them. Never throws. */
-export function writtenArguments(
-  written: string | Json,
-  clean = asItIs,
-): { value: Json } | { problem: string; written: Json } {
+export function writtenArguments(written: string | Json, clean = asItIs) {
   if (typeof written !== 'string') return checked(written, null)
   const { characters } = jsonLimits.arguments
   if (written.length > characters)

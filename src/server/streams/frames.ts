@@ -40,6 +40,4 @@ export function frame(type: string, data: object, id?: number): string {
 }
 
 /** Keeps the connection open, and moves the reader's cursor past runes without events, so that a resume skips them. */
-export function heartbeat(id: number): string {
-  return `: still here\nid: ${id}\n\n`
-}
+export const heartbeat = (id: number): string => `: still here\nid: ${id}\n\n`

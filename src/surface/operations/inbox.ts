@@ -90,10 +90,7 @@ export const settle = defineOperation({
 })
 
 /** The body of a reply. A server signs it with the name of the token where it names no person. */
-function signedBy<B extends { replied_by?: string | undefined }>({
-  body,
-  idempotency_key,
-  by,
-}: Asked<unknown, unknown, B>) {
+function signedBy<B extends { replied_by?: string | undefined }>(asked: Asked<unknown, unknown, B>) {
+  const { body, idempotency_key, by } = asked
   return { ...body, replied_by: body.replied_by ?? by, idempotency_key: idempotency_key ?? undefined }
 }

@@ -146,10 +146,9 @@ export const submitRun = defineOperation({
   summary: 'Give an agent a job, in a session that exists or in a new one. Answers once it is recorded.',
   key_is_recorded: true,
   async run(backend, asked) {
-    const commands = await backend.commands()
-    const { sessionId, runId, isRepeated } = await commands.runs.start(
-      asOptions({ ...asked.body, idempotency_key: requestKey('submit_run', asked) }),
-    )
+    const { runs } = await backend.commands()
+    const submission = asOptions({ ...asked.body, idempotency_key: requestKey('submit_run', asked) })
+    const { sessionId, runId, isRepeated } = await runs.start(submission)
     return asRecord({ sessionId, runId, isRepeated })
   },
 })
@@ -165,8 +164,7 @@ export const replyRun = defineOperation({
     if (body.interaction_id !== undefined) await refuseForeign(backend, run_id, body.interaction_id)
     const commands = await backend.commands()
     const { reply, replied_by = by, expected_waiting } = body
-    const key = idempotency_key ?? undefined
-    const given = { reply, replied_by, expected_waiting, idempotency_key: key }
+    const given = { reply, replied_by, expected_waiting, idempotency_key: idempotency_key ?? undefined }
     return asRecord(await commands.inbox.reply(interaction_id, asOptions(given)))
   },
 })

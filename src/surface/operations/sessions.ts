@@ -164,22 +164,14 @@ function sessionCard(row: Summary, { state, lines }: SessionView, now: number, l
     is_archived: row.state === 'archived',
     spine: outermostFirst([...subjects.values()].filter(isOnSpine)).map(subjectCard),
     waiting_on: row.waiting,
-    runs: [...state.runs.values()].map(({ run_id, agent, status, mode, attempt }) => ({
-      run_id,
-      agent,
-      status,
-      mode,
-      attempt,
-    })),
-    agents: [...state.agents.values()].map(({ agent_id, agent, role, parent_id, used, budget }) => ({
-      agent_id,
-      agent,
-      role,
-      parent_id,
-      state: subjects.get(agent_id)?.state ?? '',
-      used: { ...used },
-      budget,
-    })),
+    runs: [...state.runs.values()].map((run) => {
+      const { run_id, agent, status, mode, attempt } = run
+      return { run_id, agent, status, mode, attempt }
+    }),
+    agents: [...state.agents.values()].map(({ agent_id, agent, role, parent_id, used, budget }) => {
+      const { state = '' } = subjects.get(agent_id) ?? {}
+      return { agent_id, agent, role, parent_id, state, used: { ...used }, budget }
+    }),
     costs: { ...state.used },
   }
 }
@@ -193,10 +185,9 @@ export const sendMessage = defineOperation({
   async run(backend, asked) {
     const { session_id } = asked.params
     const agent = asked.body.agent ?? (await rootAgent(backend, session_id))
-    const commands = await backend.commands()
-    const { runId, isRepeated } = await commands.runs.start(
-      asOptions({ ...asked.body, agent, session_id, idempotency_key: requestKey('send_message', asked) }),
-    )
+    const { runs } = await backend.commands()
+    const idempotency_key = requestKey('send_message', asked)
+    const { runId, isRepeated } = await runs.start(asOptions({ ...asked.body, agent, session_id, idempotency_key }))
     return { session_id, ...asRecord({ runId, isRepeated }) }
   },
 })
