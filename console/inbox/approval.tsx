@@ -117,7 +117,7 @@ export function Approval({ asked, isInert, isOpen, isSelected, done }: Answering
   )
 }
 
-/** What would be called, and with what: complete, and as the digest has it. */
+/** The tool and its complete arguments, as the digest has them. */
 function Arguments({ asked }: { asked: InteractionCard }) {
   return (
     <>

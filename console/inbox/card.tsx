@@ -33,7 +33,7 @@ interface Shown {
   readonly onClosed?: () => void
 }
 
-/** One thing that waits for a person: what is asked, by whom, why, and what yes, no and silence do. */
+/** An open question: its text, its author, its reason, and the effects of yes, no and silence. */
 export function InteractionCard({ interaction_id, version = '', isSelected = false, onClosed }: Shown) {
   const {
     value: asked,

@@ -85,7 +85,7 @@ function Choice({ question, isOpen, chosen, choose }: Shown) {
   )
 }
 
-/** What was chosen; without a choice the default, unless that would block the plan. */
+/** The choice; without one the default, unless that would block the plan. */
 function chosenOf({ question_id, default_strategy }: Question, chosen: Readonly<Record<string, string>>) {
   return chosen[question_id] ?? (default_strategy.action === 'use' ? fallback : undefined)
 }

@@ -28,7 +28,7 @@ const tabs = [
   ['tape', 'Tape'],
 ] as const
 
-/** One plan: what was planned, what was decided and why, what blocks it, whether it is frozen. */
+/** One plan: its graph, its verdicts with reasons, the cause of a block, and whether it is frozen. */
 export function PlanPage({ coordination_id }: { coordination_id: string }) {
   const { changed } = useLive()
   const { query } = usePlace()

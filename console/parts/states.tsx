@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import type { Problem } from '../api/request.ts'
 
-/** A request was refused or got no answer: what it was, and what to do. */
+/** A refused or unanswered request: the problem and its remedy. */
 export function Trouble({ problem, retry }: { problem: Problem; retry?: (() => void) | undefined }) {
   return (
     <div className="trouble" role="alert">

@@ -11,7 +11,7 @@ import { TimelineTable } from './timeline-table.tsx'
 import { useFold } from './use-log.ts'
 import type { View } from './view.ts'
 
-/** Who was busy when, and with what. */
+/** The timeline: each actor's activities over time. */
 export function TimelineView({ log, at, select }: View) {
   const { lanes, times } = useFold(log, createTimeline)
   const [isFolded, setFolded] = useState(true)

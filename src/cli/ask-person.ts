@@ -28,7 +28,7 @@ export function askPerson(io: Io, client: Client): Ask {
 }
 
 interface Prompt {
-  /** What the person typed; undefined for nothing. */
+  /** The line that the person typed; undefined for an empty one. */
   readonly line: (question: string) => Promise<string | undefined>
   readonly err: Io['err']
   readonly signal: AbortSignal

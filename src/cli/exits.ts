@@ -18,7 +18,7 @@ export const exits = {
 /** The name of an exit code. */
 export type Exit = keyof typeof exits
 
-/** What each exit code means, for help and reference. */
+/** The meaning of each exit code, for help and reference. */
 export const exitMeanings: Readonly<Record<Exit, string>> = {
   ok: 'done',
   failed: 'it did not work, or the run failed or was canceled',

@@ -1,6 +1,6 @@
 import { broken, conflict, notNow, unavailable, unfit } from './fault.ts'
 
-/** Triggers that people cause are requests, such as `pause_requested`; people know them as commands. */
+/** The command behind a trigger such as `pause_requested`. */
 const asRequest = (trigger: string) => trigger.replace(/_requested$/, '')
 
 /** How the log refuses an append. A part of the catalogue. */
@@ -15,9 +15,9 @@ export const recordFaults = {
       on: string
       refusal: string
       legal: readonly string[]
-      /** The state from which the move was asked for, where that is not the one it is in. */
+      /** The state that the request assumed, if the subject is in another one. */
       believed?: string
-      /** What the state is, and why it refuses, for people. */
+      /** The state and the reason of its refusal, for people. */
       why?: string
     }) => {
       const isStale = d.believed !== undefined && d.legal.includes(d.on)
@@ -148,7 +148,7 @@ export const sessionFaults = {
   }),
 }
 
-/** What a store and its files answer. A part of the catalogue. */
+/** How a store and its files refuse a request. A part of the catalogue. */
 export const storeFaults = {
   store_poisoned: broken({
     meaning: 'A write failed, and the store cannot know whether the append is on disk.',

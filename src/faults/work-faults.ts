@@ -137,7 +137,7 @@ export const workFaults = {
       asked: string
       /** Open reviews and conditions, and the plan where it waits. */
       open: readonly string[]
-      /** What was named, and is no task of the goal. */
+      /** The name in the request, if the goal has no such task. */
       unknown_task?: string
       tasks?: readonly string[]
       /** How the questions of its runs are answered, such as `approve int_1`. */

@@ -1,6 +1,6 @@
 import { faults } from '../faults/catalogue.ts'
 
-/** What a store URL names. */
+/** The store that a URL names. */
 type StorePlace =
   | { readonly kind: 'memory' }
   | { readonly kind: 'sqlite'; readonly path: string }

@@ -68,7 +68,7 @@ export const problemShape = z.object({
   type: z.url(),
   title: z.string(),
   status: z.int(),
-  /** What is wrong, what is allowed, and what to do. */
+  /** The problem, the allowed values and the remedy. */
   detail: z.string(),
   code: z.string(),
   retry: z.enum(['never', 'at_once', 'later']),

@@ -5,7 +5,7 @@ import { type RunTrigger, runMachine } from '../machines/run.ts'
 import { kinds } from '../runes/kinds.ts'
 
 /**
- * FCMP: what a conversational client follows of one run. Types, `checkFcmp`, OpenAPI and `docs/streams.md` come from
+ * FCMP: the conversation of one run, as clients follow it. Types, `checkFcmp`, OpenAPI and `docs/streams.md` come from
  * it. Names and times are those of the protocol; `interaction.closed` is our addition.
  */
 export const fcmpVersion = 'fcmp/1.0'

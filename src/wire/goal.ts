@@ -80,7 +80,7 @@ export const goalShape = z.object({
 
 /** How serious a finding is. */
 export const severities = ['error', 'warning', 'suggestion', 'info'] as const
-/** What a finding is about. */
+/** The topic of a finding. */
 export const categories = ['correctness', 'security', 'performance', 'style', 'completeness'] as const
 
 const findingFields = {
@@ -104,7 +104,7 @@ const critiqueShape = z.object({
   plan_id: z.string(),
   event_id: z.int(),
   at: z.int(),
-  /** What was found has been erased since. */
+  /** The content of the finding has been erased. */
   is_redacted: z.boolean(),
   findings: listOf(findingFields),
 })
@@ -116,7 +116,7 @@ export type Goal = z.infer<typeof goalShape>
 
 const decision = { task: z.string().max(200).optional(), reason, replied_by: repliedBy }
 
-/** What can be asked of goals that exist. */
+/** The endpoints of goals that exist. */
 export const goalEndpoints = {
   listGoals: endpoint('list_goals', 'GET /api/goals', {
     query: z.strictObject({ ...pageQuery, state: goalState.optional() }),

@@ -58,7 +58,7 @@ const occupancyShape = z.object({
   }),
 })
 
-/** What can be asked about the declarations and where subjects are. */
+/** The endpoints of the machines and their subjects. */
 export const machineEndpoints = {
   listMachines: endpoint('list_machines', 'GET /api/machines', {
     returns: z.array(z.object({ name: z.string(), version: z.int(), meaning: z.string() })),

@@ -53,7 +53,7 @@ const planShape = z.object({
   failure: failurePack.nullable(),
 })
 
-/** What the rules decided about a plan. */
+/** The verdicts of the rules on a plan. */
 const planRulesShape = z.object({
   /** One for each time the rules looked at the plan; the last one counts. */
   rounds: z.array(ruleDecisions).readonly(),
@@ -63,7 +63,7 @@ const planRulesShape = z.object({
 /** As it was given, what its author added included. */
 const answered = answerPack.extend({ metadata: jsonObject.optional() })
 
-/** What a plan asked, and what was answered. */
+/** The questions of a plan with their answers. */
 const planQuestionsShape = z.object({
   waits_for: waitingShape.nullable(),
   /** The questions of each round and their answer; null without one. */
@@ -87,7 +87,7 @@ const planProofShape = z.object({
 })
 /** A plan with its moves, and what it waits for. */
 export type PlanCard = z.infer<typeof planShape>
-/** What a plan asked, and what was answered. */
+/** The questions of a plan with their answers. */
 export type PlanQuestionsCard = z.infer<typeof planQuestionsShape>
 /** A plan in a list. */
 export type PlanRow = z.infer<typeof planRowShape>
@@ -98,7 +98,7 @@ const choice = z.union([
   z.strictObject({ data: jsonValue }),
 ])
 
-/** What can be asked of plans. */
+/** The endpoints of plans. */
 export const planEndpoints = {
   listPlans: endpoint('list_plans', 'GET /api/plans', {
     query: z.strictObject({ ...pageQuery, state: planState.optional() }),
@@ -123,7 +123,7 @@ export const planEndpoints = {
     body: z.strictObject({
       /** A refusal names every field that does not fit the schema. An empty checksum is filled in. */
       intent: jsonObject,
-      /** What a scan of the project found. Without it there is no plan. */
+      /** The result of a scan of the project. Without it there is no plan. */
       facts: jsonValue.optional(),
       /** Without it, nothing is remembered. */
       memory: jsonValue.optional(),
@@ -137,7 +137,7 @@ export const planEndpoints = {
   answerPlan: endpoint('answer_plan', 'POST /api/plans/{coordination_id}/answer', {
     body: z.strictObject({
       answer_pack: jsonObject.optional(),
-      /** By key or id of a question: one of its values, an answer in words, or one as data. What is not named is left to its default. */
+      /** By key or id of a question: one of its values, an answer in words, or data. Other questions get their defaults. */
       choices: z.record(z.string().max(200), choice).optional(),
       replied_by: repliedBy,
     }),

@@ -133,7 +133,7 @@ export type SentEvent<T extends SessionEventType> = Extract<Sent, { readonly typ
 
 type SessionEventType = Sent['type']
 
-/** What a rune gives rise to; the stream adds where it comes from. */
+/** An event without its origin, which the stream adds. */
 export type SessionEvent = {
   [T in SessionEventType]: Pick<Extract<Sent, { readonly type: T }>, 'type' | 'payload'>
 }[SessionEventType]

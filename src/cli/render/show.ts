@@ -125,7 +125,7 @@ function doing({ waiting_for, last_error, status, abandoned }: SummaryCard): str
   return status === 'failed' && last_error !== null ? safeLine(`${last_error.code}: ${last_error.message}`) : ''
 }
 
-/** What it is, where it stands, what it waits for, what happened last: less than a screen. */
+/** A session on less than a screen: title, state, open questions, last events. */
 export function sessionLines(card: SessionCard, recent: readonly Rune[], now: number, paint: Paint): readonly string[] {
   const { session_id, title, agent, spine, current_line, waiting_on, costs } = card
   const story = recent.flatMap((rune) => {

@@ -119,7 +119,7 @@ async function documentOf<T>(plans: SurfacePlans, id: string, name: string, what
   return found as T
 }
 
-/** What each round made, in order. */
+/** The output of each round, in order. */
 function numbered(documents: PlanDocuments, name: string): unknown[] {
   const found: unknown[] = []
   for (let n = 1; documents[`${name}_${n}`] !== undefined; n++) found.push(documents[`${name}_${n}`])

@@ -57,7 +57,7 @@ export const listRunes = defineOperation({
   },
 })
 
-/** Roughly: what makes a rune large is text in its payload. */
+/** The approximate size: text in the payload makes a rune large. */
 function sizeOf({ payload }: Rune): number {
   let bytes = 500
   for (const value of Object.values(payload)) bytes += typeof value === 'string' ? value.length : 50
