@@ -86,11 +86,11 @@ function wayBack({ session_id, by }: { session_id: string; by: 'budget' | 'error
 
 function restsOn({ what, id, run_id = id }: { what: 'call' | 'run' | 'goal'; id: string; run_id?: string }): string {
   if (what === 'run')
-    return `${id} was told it and has not answered yet. Wait until ${id} has answered, or cancel ${id}`
+    return `${id} has received this content and has not answered. Wait until ${id} has answered, or cancel ${id}`
   const wait = `Wait until ${id} is over, or cancel ${run_id}`
   return what === 'call'
-    ? `the call ${id} of ${run_id} rests on it and is not over. ${wait}`
-    : `${id} works by it and is not over. ${wait}`
+    ? `the call ${id} of ${run_id} still uses this content. ${wait}`
+    : `${id} still uses this content. ${wait}`
 }
 
 /** How a session refuses a request. A part of the catalogue. */
@@ -120,7 +120,7 @@ export const sessionFaults = {
     meaning: 'This command does not lift the reason for which the session is suspended.',
     remedy: 'Use the command that the message names.',
     says: (d: { session_id: string; by: 'budget' | 'errors'; reason: string; tried: string }) =>
-      `Session ${d.session_id} is suspended by its ${d.by} (${d.reason.replace(/\.$/, '')}), and ${d.tried} does not bring it back. To go on, ${wayBack(d)}.`,
+      `Session ${d.session_id} is suspended by its ${d.by} (${d.reason.replace(/\.$/, '')}); ${d.tried} cannot resume it. To go on, ${wayBack(d)}.`,
   }),
   budget_given_late: unfit({
     meaning: 'A session gets its budget when it begins.',

@@ -19,7 +19,7 @@ export const workFaults = {
     meaning: 'The beginning of an id fits several subjects.',
     remedy: 'Give more characters of the id.',
     says: (d: { id: string; candidates: readonly string[] }) =>
-      `${d.id} fits ${d.candidates.join(', ')}; give as much of it as fits only one.`,
+      `${d.id} fits ${d.candidates.join(', ')}. Give more characters.`,
   }),
   bad_definition: wrong({
     meaning: 'An agent, a tool or an option is declared in a way that cannot work.',
@@ -150,7 +150,7 @@ export const workFaults = {
       if (d.open.length > 0)
         return `${named}Goal ${d.goal_id} is ${d.state}, and the request does not name what to ${d.asked}; name one of these as the task: ${d.open.join(', ')}.${asks}`
       if (asks !== '') return `${named}Goal ${d.goal_id} is ${d.state}, and no plan or review of it is open.${asks}`
-      return `${named}Goal ${d.goal_id} is ${d.state}, and there is nothing to ${d.asked}: it asks no person.`
+      return `${named}Goal ${d.goal_id} is ${d.state}, and has no open question, so there is nothing to ${d.asked}.`
     },
   }),
   coordination_not_over: notNow({

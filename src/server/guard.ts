@@ -163,7 +163,7 @@ function createGatekeeper(tokens: readonly Token[]) {
     let found: Token | undefined
     for (const one of known) if (timingSafeEqual(one.digest, digest)) found = one.token
     if (secret === '' || found === undefined)
-      throw faults.token_missing({ problem: 'The token of the request is none that this server knows.' })
+      throw faults.token_missing({ problem: 'The token is not valid for this server.' })
     return found
   }
 }

@@ -109,7 +109,7 @@ async function faultOf(url: string, response: Response): Promise<Fault> {
   if (typeof code !== 'string')
     return faults.server_unreachable({
       url,
-      cause: `it answered ${response.status} without a problem document, so it is no Statewright server`,
+      cause: `it answered ${response.status} without a problem document, so it is not a Statewright server`,
     })
   // A server of another version may send a code that this client does not know.
   const { kind } = Object.entries(faults).find(([known]) => known === code)?.[1].row ?? faults.unexpected.row

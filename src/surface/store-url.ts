@@ -19,7 +19,7 @@ export function parseStoreUrl(url: string): StorePlace {
 }
 
 function unsupported(url: string, hint = 'Use sqlite:./file.db, postgres://HOST/DATABASE or memory:.') {
-  return faults.store_unusable({ store: shownStore(url), problem: `it is no supported store URL. ${hint}` })
+  return faults.store_unusable({ store: shownStore(url), problem: `it is not a supported store URL. ${hint}` })
 }
 
 /** A store URL for people: without a password. */

@@ -111,7 +111,7 @@ export const fcmpEvent = z.discriminatedUnion(
       { code: text, message: text.optional(), detail: text.optional() },
     ),
   ],
-  { error: ({ code }) => (code === 'invalid_union' ? `It is none of ${names()}.` : undefined) },
+  { error: ({ code }) => (code === 'invalid_union' ? `It is not one of ${names()}.` : undefined) },
 )
 
 const names = (): string => fcmpEvent.options.map(({ shape }) => shape.type.value).join(', ')

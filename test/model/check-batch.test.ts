@@ -56,7 +56,7 @@ describe('checkBatch: moves that do not belong together are refused', () => {
     [
       'a tool without its contract',
       [move('tool.success', 'c1')],
-      /c1: these moves are no sequence of thread rows: tool\.success/,
+      /c1: the moves are not a sequence of thread rows: tool\.success/,
     ],
     [
       'the result in the append that begins the effect',
@@ -89,7 +89,7 @@ describe('checkBatch: moves that do not belong together are refused', () => {
     [
       'the moves of one row in two threads',
       [move('tool.success', 'c1'), move('contract.succeed', 'c2')],
-      /c1: these moves are no sequence.*/,
+      /c1: the moves are not a sequence.*/,
     ],
   ])('%s', (_, batch, problem) => {
     expect(checkBatch(couplings, batch).join('\n')).toMatch(problem)

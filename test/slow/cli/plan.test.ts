@@ -332,7 +332,7 @@ describe('F-50 statewright plan', () => {
     writeFileSync(join(blocked, 'intent.json'), '{}')
     expect(await runCli([...planArguments('read-only', fresh()), '--recovers', blocked])).toMatchObject({
       exit: 1,
-      err: expect.stringContaining('it is no plan that verifies'),
+      err: expect.stringContaining('the folder has no plan that verifies'),
     })
   })
 })
