@@ -113,7 +113,7 @@ export const sessionFaults = {
   }),
   session_waits: notNow({
     meaning: 'The session cannot take this submission yet.',
-    remedy: 'Do what the message names, then submit again.',
+    remedy: 'Follow the message, then submit again.',
     says: (d: { session_id: string; problem: string }) => `${d.problem} Nothing was submitted.`,
   }),
   suspended_otherwise: conflict({
@@ -142,7 +142,7 @@ export const sessionFaults = {
   }),
   budget_too_small: unfit({
     meaning: 'The new budget is already used up.',
-    remedy: 'Name limits above what the session has used.',
+    remedy: 'Name limits above the used budget of the session.',
     says: (d: { session_id: string; problem: string }) =>
       `That budget does not let ${d.session_id} go on: ${d.problem}. Limits count from the beginning of the session; name higher ones.`,
   }),
@@ -152,7 +152,7 @@ export const sessionFaults = {
 export const storeFaults = {
   store_poisoned: broken({
     meaning: 'A write failed, and the store cannot know whether the append is on disk.',
-    remedy: 'Open the store again and read what was recorded before you repeat anything.',
+    remedy: 'Open the store again and read its records before you repeat anything.',
     says: (d: { outcome: 'unknown'; cause: string }) =>
       `The store stopped after an error while writing (${d.cause}). Whether the last append was recorded is unknown; open the store again and read.`,
   }),

@@ -11,7 +11,7 @@ export const workFaults = {
   not_found: conflict({
     http: 404,
     meaning: 'There is nothing with this id.',
-    remedy: 'Check the id; list what exists.',
+    remedy: 'Check the id, or list the subjects.',
     says: (d: { what: string; id: string; known?: readonly string[] }) =>
       `There is no ${d.what} ${d.id}.${d.known === undefined ? '' : ` Known: ${d.known.join(', ') || 'none'}.`}`,
   }),
@@ -124,7 +124,7 @@ export const workFaults = {
   }),
   run_not_over: notNow({
     meaning: 'The run has no result yet.',
-    remedy: 'Wait for the run, or answer what it asks.',
+    remedy: 'Wait for the run, or answer its questions.',
     says: (d: { run_id: string; status: string; because?: string }) =>
       `Run ${d.run_id} is ${d.status}; it has no result yet.${d.because === undefined ? '' : ` ${d.because}`}`,
   }),

@@ -93,7 +93,7 @@ export const fcmpEvent = z.discriminatedUnion(
     ),
     event(
       'interaction.closed',
-      'A question ends without answer and deadline. `withdrawn`: what it concerned is over. `left_to_inbox`: the run ends, and the question whether an action happened stays in the inbox.',
+      'A question ends without answer and deadline. `withdrawn`: its subject is over. `left_to_inbox`: the run ends, and the question whether an action happened stays in the inbox.',
       {
         interaction_id: text,
         resolution_mode: z.enum(['withdrawn', 'left_to_inbox']),

@@ -85,7 +85,7 @@ describe('checkBatch: moves that do not belong together are refused', () => {
       /approval_asked needs parked in the same append/,
     ],
     ['a run that is queued without an answer', [move('run.interaction.reply.accepted')], /replied needs answered/],
-    ['a run that ends while its turn goes on', [move('run.turn.succeeded')], /no sequence of frame rows/],
+    ['a run that ends while its turn goes on', [move('run.turn.succeeded')], /not a sequence of frame rows/],
     [
       'the moves of one row in two threads',
       [move('tool.success', 'c1'), move('contract.succeed', 'c2')],

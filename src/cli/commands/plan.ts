@@ -35,7 +35,7 @@ const show = command({
 
 const verify = command({
   usage: 'statewright plan verify DIR [--key FILE] [--json]',
-  summary: 'Prove that no byte of a frozen plan was changed; with a key, also who signed it. Exit 5 if not.',
+  summary: 'Prove that no byte of a frozen plan was changed; with a key, also its signature. Exit 5 if not.',
   takes: 1,
   options: verifyOptions,
   run: async (call) => (await import('./plan/explain.ts')).verifyFolder(call),

@@ -106,7 +106,7 @@ describe('run: at a terminal', () => {
     const { exit, out, err } = await project.cli(['run', 'refund 7'], { typed })
     expect({ exit, out }).toEqual({ exit: 0, out: 'It is SUCCESS.' })
     expect(asked).toHaveLength(3)
-    expect(err.match(/nothing is approved/g)).toHaveLength(2)
+    expect(err.match(/Nothing was approved/g)).toHaveLength(2)
     expect(err).toMatch(/│ arguments {3}\{\n│ +"order": 7\n/)
   })
 
@@ -143,7 +143,7 @@ describe('run: at a terminal', () => {
     }
     const { exit, err } = await project.cli(['run', 'refund 7'], { typed, host: { onInterrupt } })
     expect(exit).toBe(130)
-    expect(err).toContain('Interrupting: what is under way comes to its end first.')
+    expect(err).toContain('Interrupting: effects under way finish first.')
     expect(await project.cli(['inbox'])).toMatchObject({ out: '', err: 'No question is open.' })
     expect((await project.cli(['ps'])).out).toContain('canceled')
   })

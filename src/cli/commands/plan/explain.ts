@@ -65,7 +65,7 @@ async function frozen(folder: string, { host }: Io): Promise<Explained> {
 /** Without the key, anyone may have written the signature. */
 const signatures = {
   checked: ', signed',
-  not_checked: '; who signed them was not checked, give --key FILE',
+  not_checked: '; their signature was not checked, give --key FILE',
   none: '',
 }
 
