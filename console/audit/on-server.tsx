@@ -86,7 +86,7 @@ interface Bad {
   readonly proved: number
 }
 
-/** The first event that is not what was recorded: which, how it shows, and what that means for the rest. */
+/** The first event that does not verify: its number, its problem, and the consequence for later events. */
 export function BadEvent({ session_id, event_id, problem, proved }: Bad) {
   return (
     <div className="verdict is-bad" role="alert">

@@ -18,7 +18,7 @@ export interface Answering {
 export const answer = (interaction_id: string, reply: JsonObject) =>
   ask(interactionEndpoints.answer, { params: { interaction_id }, body: { reply } })
 
-/** Someone else was faster, or it was refused for another reason. */
+/** The refusal of an answer: another reply was first, or another reason. */
 export function Refused({ problem, done }: { problem: Problem | undefined; done: () => void }) {
   if (problem === undefined) return null
   if (problem.status !== 409) return <Trouble problem={problem} />

@@ -20,7 +20,7 @@ import { useAsked } from '../use-asked.ts'
 import { amount } from '../words.ts'
 import { NotFound } from './not-found.tsx'
 
-/** One goal: its tasks with their states, owners and waits, what the critic found, and what it may spend. */
+/** One goal: its tasks with their states, owners and waits, the findings of its critic, and its budget. */
 export function GoalPage({ goal_id }: { goal_id: string }) {
   const { changed } = useLive()
   const {
@@ -30,7 +30,7 @@ export function GoalPage({ goal_id }: { goal_id: string }) {
   } = useAsked(`goal ${goal_id}`, (signal) => ask(goalEndpoints.getGoal, { params: { goal_id } }, signal))
   const [chosen, setChosen] = useState<string>()
   const version = changed.get(goal?.session_id ?? '')?.updated_event_id
-  // Another version is a reason to look again.
+  // A new version loads the goal again.
   useEffect(() => again(), [again, version])
   const act = useAct()
   if (goal === undefined) {

@@ -25,7 +25,7 @@ const tabs = [
   ['raw', 'Raw'],
 ] as const
 
-/** One session, live: where it is in every machine, what happened, what it waits for, what it cost. */
+/** One session, live: the states of its machines, its events, its open questions, its costs. */
 export function SessionPage({ session_id }: { session_id: string }) {
   const log = useLog(session_id)
   const { query } = usePlace()

@@ -81,7 +81,7 @@ export function TimelineView({ log, at, select }: View) {
   )
 }
 
-/** Of the time of all runs, how much went where. */
+/** The share of each activity in the time of all runs. */
 function WhereTimeWent({ lanes, now }: { lanes: readonly Lane[]; now: number }) {
   const totals = new Map<Spending, number>()
   for (const lane of lanes)

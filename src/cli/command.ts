@@ -66,7 +66,7 @@ export interface Call<O extends Options = Options> {
   on<T>(use: Use, wanted: readonly Named[], work: (client: Client, found: Found) => Promise<T>): Promise<T>
 }
 
-/** Makes a command of its declaration, so that its call is typed by its options. */
+/** Makes a command from its declaration, so that its options type its call. */
 export function command<const O extends Options>(declared: Declared<O>): Command {
   const { takes = 0 } = declared
   const [least, most] = typeof takes === 'number' ? [takes, takes] : takes

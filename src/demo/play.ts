@@ -142,7 +142,7 @@ async function answer(setting: Setting, rune: Rune<'interaction.opened'>, book: 
   return { interaction_id, reply }
 }
 
-/** Everything but a no is a yes. */
+/** Every answer except no means yes. */
 async function confirm({ io, options }: Setting, question: string): Promise<boolean> {
   return options.answersItself || !/^n/i.test((await io.terminal.ask(question)) ?? '')
 }

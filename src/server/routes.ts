@@ -59,11 +59,11 @@ export interface StreamRoute {
   readonly path: `/${string}`
   readonly scope: Scope
   readonly summary: string
-  /** The query parameters, each with what it is for. */
+  /** The query parameters, each with its purpose. */
   readonly query: Readonly<Record<string, string>>
   /** The events by name, each with the shape of its data and, as the description of that, when it comes. */
   readonly events: Readonly<Record<string, z.ZodType>>
-  /** Throws a fault for what is refused. Undefined if there is nothing to come, ever: a reader need not ask again. */
+  /** Throws a fault to refuse. Undefined: no more events will come, so a reader need not ask again. */
   open(asked: StreamRequest): Promise<BeginStream | undefined>
 }
 

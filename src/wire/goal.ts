@@ -64,7 +64,7 @@ export const goalShape = z.object({
   }),
   used: z.object({ tokens: z.int(), tool_calls: z.int(), cost_usd: z.number(), wall_time_ms: z.int() }),
   tasks: listOf(taskFields),
-  /** Everything that a person has to answer before it can go on, or could; once it is over, which outcomes to settle. */
+  /** The questions that a person must or can answer; once the goal is over, the outcomes to settle. */
   waits_for: listOf({
     interaction_id: z.string(),
     interaction_kind: interactionKind,

@@ -28,14 +28,14 @@ const planRowShape = z.object(row)
 const waitingShape = z.object({
   interaction_id: z.string(),
   question_pack: questionPack,
-  /** When the defaults stand for the answers; null: it waits however long that takes. */
+  /** When questions get their defaults; null: no limit. */
   deadline: z.int().nullable(),
 })
 
-/** A plan with its moves, and what it waits for. */
+/** A plan with its moves and open questions. */
 const planShape = z.object({
   ...row,
-  /** The hash of everything that went in: the same input has the same run id everywhere. */
+  /** The hash of the input: the same input has the same run id everywhere. */
   run_id: z.string().nullable(),
   intent: jsonValue,
   policy: jsonValue,
@@ -60,7 +60,7 @@ const planRulesShape = z.object({
   risk: z.array(riskAssessment).readonly(),
 })
 
-/** As it was given, what its author added included. */
+/** As it was given, with the additions of its author. */
 const answered = answerPack.extend({ metadata: jsonObject.optional() })
 
 /** The questions of a plan with their answers. */
@@ -76,7 +76,7 @@ const planFilesShape = z.object({
   files: listOf({ name: z.string(), ref: z.string(), sha256: z.string() }),
 })
 
-/** Whether the frozen files are what was frozen. */
+/** Whether the frozen files are unchanged. */
 const planProofShape = z.object({
   is_sound: z.boolean(),
   problems: listOf({
@@ -85,7 +85,7 @@ const planProofShape = z.object({
     message: z.string(),
   }),
 })
-/** A plan with its moves, and what it waits for. */
+/** A plan with its moves and open questions. */
 export type PlanCard = z.infer<typeof planShape>
 /** The questions of a plan with their answers. */
 export type PlanQuestionsCard = z.infer<typeof planQuestionsShape>
@@ -129,7 +129,7 @@ export const planEndpoints = {
       memory: jsonValue.optional(),
       session_id: id.optional(),
       answer_timeout_ms: z.int().min(1_000).max(31_536_000_000).optional(),
-      /** The coordination that this one takes the place of. */
+      /** The coordination that this one replaces. */
       recovers: id.optional(),
     }),
     returns: planShape,

@@ -68,7 +68,7 @@ export const obstacleShape = z.object({
   what: z.enum(['session', 'agent', 'run']),
   id: z.string(),
   state: z.string(),
-  /** It does not go away by itself: a person answers, or brings the session back. */
+  /** A person must answer, or resume the session. */
   needs_person: z.boolean(),
   says: z.string(),
 })
@@ -97,7 +97,7 @@ const runShape = z.object({
   pending_interaction_ids: z.array(z.string()).readonly(),
   used: usedShape,
   budget: budget.nullable(),
-  /** One that is not public has no result here, and nothing in any stream. */
+  /** A run that is not public has no result here, and no content in any stream. */
   visibility: z.enum(visibilities),
   result: jsonValue.nullable(),
   error_code: z.string().nullable(),
