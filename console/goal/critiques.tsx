@@ -16,8 +16,8 @@ export function Critiques({ goal_id, iterations }: { goal_id: string; iterations
   if (problem?.status === 403)
     return (
       <p>
-        The critic has reviewed it {iterations === 1 ? 'once' : `${iterations} times`}. What it found is shown to tokens
-        with the scope admin; the token of this page does not have it.
+        The critic has reviewed it {iterations === 1 ? 'once' : `${iterations} times`}. Only tokens with the scope admin
+        can see its findings, and the token of this page has another scope.
       </p>
     )
   if (value === undefined)

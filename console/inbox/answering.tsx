@@ -24,9 +24,9 @@ export function Refused({ problem, done }: { problem: Problem | undefined; done:
   if (problem.status !== 409) return <Trouble problem={problem} />
   return (
     <div className="trouble" role="alert">
-      <strong>Someone was faster.</strong> {problem.detail} Your answer did nothing.
+      <strong>Another reply was first.</strong> {problem.detail} Your answer had no effect.
       <button type="button" onClick={done}>
-        Show what became of it
+        Show the outcome
       </button>
     </div>
   )

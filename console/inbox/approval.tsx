@@ -102,7 +102,7 @@ export function Approval({ asked, isInert, isOpen, isSelected, done }: Answering
           }}
         >
           <label className="grow">
-            Why not? The agent is told.
+            Reason. The agent receives it.
             <input ref={why} value={reason} onChange={(event) => setReason(event.target.value)} />
           </label>
           <button type="submit" className="danger" disabled={isBusy}>

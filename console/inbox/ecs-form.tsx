@@ -61,7 +61,7 @@ export function EcsForm({ asked, isOpen, isInert, done }: Answering) {
             <Refused problem={problem} done={done} />
           ) : (
             <p className="wrong" role="alert">
-              Nothing was sent: what does not fit is said beside its field.
+              Nothing was sent. See the problem beside each field.
             </p>
           )}
           <div className="row">

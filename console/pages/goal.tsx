@@ -130,7 +130,7 @@ function TaskFacts({ task, goal }: { task: Goal['tasks'][number]; goal: Goal }) 
         </p>
       )}
       {task.reason !== null && <p>{task.reason}</p>}
-      {task.retries !== null && <p>It tries again what {task.retries} did not do.</p>}
+      {task.retries !== null && <p>It retries {task.retries}.</p>}
       {task.instead_of !== null && <p>It stands in for {task.instead_of}.</p>}
       {task.run_id !== null && <Link href={`/s/${goal.session_id}?tab=timeline`}>run {task.run_id}</Link>}
       {task.result !== null && <JsonBlock value={task.result} name="result" />}

@@ -35,7 +35,7 @@ export function TapeTab({ coordination_id, plan }: { coordination_id: string; ve
       {problem !== undefined && <Trouble problem={problem} />}
       {found !== undefined && found.length > 0 && (
         <div className="verdict is-bad" role="alert">
-          <p>✕ What was frozen and what is there differ.</p>
+          <p>✕ The files differ from the frozen ones.</p>
           <JsonBlock value={found} name="problems" />
         </div>
       )}

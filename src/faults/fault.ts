@@ -1,6 +1,6 @@
 /**
- * The cause of a fault. `refusal`: the request is well formed and cannot be done now, or not in this state. `usage`: the
- * request itself is wrong. `store`: the store is broken, closed or out of reach, so nothing can be decided.
+ * The cause of a fault. `refusal`: the request is well formed and cannot be done now, or not in this state.
+ * `usage`: the request itself is wrong. `store`: the store is broken, closed or out of reach, so nothing can be decided.
  */
 export type FaultKind = 'refusal' | 'store' | 'usage'
 

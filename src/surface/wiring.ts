@@ -24,7 +24,7 @@ export interface Where {
   readonly config: string | undefined
 }
 
-/** The use of a store by a client: `look`; `act`, which recovers its session; `work`, which also carries out its run. */
+/** How a client uses a store: `look`; `act`, which recovers its session; `work`, which also carries out its run. */
 export type Use = 'look' | 'act' | 'work'
 
 /** A store that a command opened. It existed before: only work makes a store. */

@@ -137,7 +137,7 @@ export const planEndpoints = {
   answerPlan: endpoint('answer_plan', 'POST /api/plans/{coordination_id}/answer', {
     body: z.strictObject({
       answer_pack: jsonObject.optional(),
-      /** By key or id of a question: one of its values, an answer in words, or data. Other questions get their defaults. */
+      /** By key or id of a question: one of its values, a text, or data. Other questions get their defaults. */
       choices: z.record(z.string().max(200), choice).optional(),
       replied_by: repliedBy,
     }),
