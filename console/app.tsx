@@ -40,7 +40,7 @@ const pages: { readonly [A in ConsoleAddress]: (names: Names) => ReactNode } = {
 /** The page for the current address, in its frame. */
 export function App() {
   const { path } = usePlace()
-  // Another page begins at its top.
+  // Show a new page from its top.
   useEffect(() => void scrollTo(0, 0), [path])
   for (const address of consoleAddresses) {
     const names = match(address, path)

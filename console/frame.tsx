@@ -18,7 +18,7 @@ const pages = [
   ['/audit', 'Audit', 'a'],
 ] as const
 
-/** What stands around every page. */
+/** The frame of every page. */
 export function Frame({ children }: { children: ReactNode }) {
   const { path } = usePlace()
   const { inbox, line } = useLive()

@@ -4,7 +4,7 @@ import { ask } from './api/request.ts'
 import { useKeys } from './parts/keys.tsx'
 import { go } from './route.ts'
 
-/** Where an id leads, by what it begins with. */
+/** The page of an id, by its prefix. */
 const places: readonly (readonly [string, (id: string) => string])[] = [
   ['ses', (id) => `/s/${id}`],
   ['exe', (id) => `/c/${id}`],
@@ -13,7 +13,7 @@ const places: readonly (readonly [string, (id: string) => string])[] = [
   ['goal', (id) => `/g/${id}`],
 ]
 
-/** Goes to whatever an id names; anything else is looked for among the sessions. */
+/** Opens the page of an id. Other text searches the sessions. */
 export function GoTo() {
   const [text, setText] = useState('')
   const input = useRef<HTMLInputElement>(null)

@@ -1,4 +1,4 @@
-/** `/s/:session_id/replay` against a path: what the names stand for, or undefined. */
+/** `/s/:session_id/replay` against a path: the values of the names, or undefined. */
 export function match(pattern: string, path: string): Readonly<Record<string, string>> | undefined {
   const wanted = pattern.split('/')
   const found = path.replace(/(.)\/$/, '$1').split('/')

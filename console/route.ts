@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** Where the page is: everything that can be looked at has an address, filters and selections included. */
+/** The address of the page, filters and selections included. */
 interface Place {
   readonly path: string
   readonly query: URLSearchParams
@@ -38,7 +38,7 @@ export function go(to: string, how: 'onward' | 'instead' = 'onward'): void {
   announce()
 }
 
-/** Changes what the address says about this page, without a step in the history. */
+/** Changes the query of the address, without a step in the history. */
 export function amend(changes: Readonly<Record<string, string | null>>): void {
   const query = new URLSearchParams(location.search)
   for (const [name, value] of Object.entries(changes))

@@ -2,10 +2,10 @@ import type { Tone } from '../src/kernel/machine.ts'
 import { declaredState } from '../src/machines/all.ts'
 import type { Rune } from '../src/runes/rune.ts'
 
-/** The tone of a state, or an outcome that is unknown, which is no state of its own. */
+/** The tone of a state, or of an unknown outcome, which is not a state. */
 export type Look = Tone | 'unknown'
 
-/** A shape and a word for each tone, since colour alone tells some people nothing. */
+/** A shape and a word for each tone, since some people cannot tell colours apart. */
 export const looks: { readonly [L in Look]: { readonly sign: string; readonly meaning: string } } = {
   idle: { sign: '○', meaning: 'at rest' },
   active: { sign: '●', meaning: 'at work' },

@@ -10,7 +10,7 @@ interface Asked<T> {
   readonly again: () => void
 }
 
-/** Asks the server for what a key names, and again when the key changes or `again` is called. */
+/** Loads data for a key, and again when the key changes or `again` is called. */
 export function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<Answer<T>>): Asked<T> {
   const [state, setState] = useState<{ key: string; value?: T; problem?: Problem; isLoading: boolean }>({
     key,
@@ -19,7 +19,7 @@ export function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<A
   const [round, setRound] = useState(0)
   const held = useRef(ask)
   held.current = ask
-  // The key says what is asked for, the round how often.
+  // The key selects the data; the round counts the requests.
   useEffect(() => {
     const leave = new AbortController()
     setState((was) => ({ ...(was.key === key ? was : {}), key, isLoading: true }))

@@ -23,7 +23,7 @@ export function amount(n: number): string {
   return n < 1_000_000 ? `${Math.round(n / 100) / 10}k` : `${Math.round(n / 100_000) / 10}M`
 }
 
-/** An id by what tells it from its neighbours, which were made at nearly the same time: its kind and its end. */
+/** A short id: its kind and its end, which differs between ids of the same time. */
 export function shortId(id: string): string {
   return id.length <= 14 ? id : `${id.slice(0, id.indexOf('_') + 1)}…${id.slice(-6)}`
 }

@@ -13,8 +13,8 @@ interface Stream {
 }
 
 /**
- * Reads a stream of server-sent events, and opens it again whenever it ends. `EventSource` cannot send a header, and a
- * token in an address would stand in every log on the way.
+ * Reads a stream of server-sent events, and opens it again when it ends. `EventSource` cannot send a header, and logs
+ * would keep a token in the address.
  */
 export function serverSent(url: string, { signal, after = '', opened, lost, pause = sleep }: Stream) {
   let problem: Problem | undefined

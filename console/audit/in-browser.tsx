@@ -15,7 +15,7 @@ type State =
   | { readonly is: 'done'; readonly verdict: BundleVerdict; readonly source: string }
   | { readonly is: 'refused'; readonly problem: Problem }
 
-/** Recomputes every hash here, from a bundle of the server or from a file; the server's word counts for nothing. */
+/** Recomputes every hash here, from a bundle of the server or from a file, without trust in the server. */
 export function InBrowser({ session_id }: { session_id: string | undefined }) {
   const [state, setState] = useState<State>({ is: 'idle' })
 

@@ -10,7 +10,7 @@ import { At } from '../parts/time.tsx'
 import { useAsked } from '../use-asked.ts'
 import { plural } from '../words.ts'
 
-/** What the server found when it read its own store from the first event on. */
+/** The result of the server's own verification, from the first event on. */
 export function OnServer({ session_id }: { session_id: string }) {
   const { value, problem, isLoading, again } = useAsked(`audit ${session_id}`, () =>
     ask(runeEndpoints.auditSession, { params: { session_id } }),
@@ -65,7 +65,7 @@ export function OnServer({ session_id }: { session_id: string }) {
   )
 }
 
-/** Every erasure that the log vouches for, and on whose credential. */
+/** Every redaction in the log, with the principal that asked for it. */
 export function Redactions({ redactions }: { redactions: readonly Redacted[] }) {
   if (redactions.length === 0) return null
   return (
@@ -86,7 +86,7 @@ interface Bad {
   readonly proved: number
 }
 
-/** The first event that is not what was recorded: which, how it shows, and what that means for the rest. */
+/** The first event that does not verify: its number, its problem, and the consequence for later events. */
 export function BadEvent({ session_id, event_id, problem, proved }: Bad) {
   return (
     <div className="verdict is-bad" role="alert">

@@ -9,7 +9,7 @@ const kinds = 'contract.,tool.,interaction.,run.moved'
 /** The runes of a session that a contract may be concerned in, oldest first. */
 export function useConcerning(session_id: string | undefined, version: string): readonly Rune[] {
   const [runes, setRunes] = useState<readonly Rune[]>([])
-  // Another version is a reason to look again.
+  // A new version loads the runes again.
   useEffect(() => {
     if (session_id === undefined) return
     const leave = new AbortController()

@@ -8,7 +8,7 @@ interface Shown {
   readonly transitions: readonly TransitionRecord[]
 }
 
-/** Every state it was in, how long, and what moved it on and who. */
+/** Every state of the contract with its duration, its trigger and its actor. */
 export function PathStrip({ snapshot, transitions }: Shown) {
   const times = [snapshot.created_at, ...transitions.map((move) => move.timestamp)]
   const states = ['pending', ...transitions.map((move) => move.to_status)]

@@ -24,7 +24,7 @@ export function GuardedMoves({ runes, execution_id }: { runes: readonly Rune[]; 
   )
 }
 
-/** What was on disk before the effect began and after it ended, and where a crash came between. */
+/** The records on disk before the effect began and after it ended, and where a crash came between. */
 export function WriteAhead({ runes, execution_id }: { runes: readonly Rune[]; execution_id: string }) {
   return (
     <>

@@ -3,7 +3,7 @@ import { printable as escaped } from '../../src/kernel/printable.ts'
 /** A page may show tabs; a terminal may not. */
 const printable = (text: string) => text.split('\t').map(escaped).join('\t')
 
-/** Attributes that people read. What is typed or sent back (`value`) stays as it is. */
+/** Attributes that people read. A `value`, which is typed or sent back, stays as it is. */
 const shown = ['title', 'placeholder', 'alt', 'aria-label', 'aria-description', 'label'] as const
 
 /** The properties of an element with its texts escaped; those of a component are left to the elements it makes. */

@@ -5,8 +5,8 @@ export type { JSX } from 'react/jsx-runtime'
 export { Fragment }
 
 /**
- * React's own, but for one thing: what an element shows has characters that cannot be seen, or that turn text around,
- * written as escapes. Every text of every page passes through here, so none can be forgotten.
+ * As React's own, but escapes characters that cannot be seen or that turn text around. Every text of every page passes
+ * through here, so none can be forgotten.
  */
 export const jsx: typeof reactJsx = (type, props, key) => reactJsx(type, escapedProps(type, props), key)
 /** `jsx` for several children. */

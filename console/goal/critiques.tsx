@@ -8,7 +8,7 @@ type Finding = CritiqueReport['findings'][number]
 
 const signs: { readonly [S in Finding['severity']]: string } = { error: '✕', warning: '!', suggestion: '→', info: 'i' }
 
-/** What the critic found, review by review. It is for those who run the system: other tokens are told so. */
+/** The findings of the critic by review. Without the scope `admin`, a message says that it is needed. */
 export function Critiques({ goal_id, iterations }: { goal_id: string; iterations: number }) {
   const { value, problem, again } = useAsked(`critiques ${goal_id} ${iterations}`, (signal) =>
     ask(goalEndpoints.getGoalCritiques, { params: { goal_id } }, signal),
@@ -16,8 +16,8 @@ export function Critiques({ goal_id, iterations }: { goal_id: string; iterations
   if (problem?.status === 403)
     return (
       <p>
-        The critic has reviewed it {iterations === 1 ? 'once' : `${iterations} times`}. What it found is shown to tokens
-        with the scope admin; the token of this page does not have it.
+        The critic has reviewed it {iterations === 1 ? 'once' : `${iterations} times`}. Only tokens with the scope admin
+        can see its findings, and the token of this page has another scope.
       </p>
     )
   if (value === undefined)

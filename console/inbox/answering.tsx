@@ -18,15 +18,15 @@ export interface Answering {
 export const answer = (interaction_id: string, reply: JsonObject) =>
   ask(interactionEndpoints.answer, { params: { interaction_id }, body: { reply } })
 
-/** Someone else was faster, or it was refused for another reason. */
+/** The refusal of an answer: another reply was first, or another reason. */
 export function Refused({ problem, done }: { problem: Problem | undefined; done: () => void }) {
   if (problem === undefined) return null
   if (problem.status !== 409) return <Trouble problem={problem} />
   return (
     <div className="trouble" role="alert">
-      <strong>Someone was faster.</strong> {problem.detail} Your answer did nothing.
+      <strong>Another reply was first.</strong> {problem.detail} Your answer had no effect.
       <button type="button" onClick={done}>
-        Show what became of it
+        Show the outcome
       </button>
     </div>
   )

@@ -10,7 +10,7 @@ import { type Answering, Digest, Refused } from './answering.tsx'
 
 type Step = 'look' | 'confirm' | 'deny'
 
-/** Yes or no to one action, with exactly the arguments that will be used. */
+/** Approves or denies one action, with exactly the arguments that will be used. */
 export function Approval({ asked, isInert, isOpen, isSelected, done }: Answering) {
   const [step, setStep] = useState<Step>('look')
   const [reason, setReason] = useState('')
@@ -34,11 +34,11 @@ export function Approval({ asked, isInert, isOpen, isSelected, done }: Answering
     if (irreversible) setStep('confirm')
     else void sayYes()
   }
-  /** The key means the button, which stands below all that is to be approved: it is brought into view first. */
+  /** The key first scrolls to the button, so that the person sees everything that it approves. */
   const yesByKey = () => {
     const at = button.current?.getBoundingClientRect()
     if (at !== undefined && (at.top < 0 || at.bottom > window.innerHeight))
-      // Not at the edge: a fraction of a pixel would hide its end, and the key would never approve.
+      // Not at the edge: the end would be hidden by a fraction of a pixel, and the key would never approve.
       button.current?.scrollIntoView({ block: 'center' })
     else yes()
   }
@@ -102,7 +102,7 @@ export function Approval({ asked, isInert, isOpen, isSelected, done }: Answering
           }}
         >
           <label className="grow">
-            Why not? The agent is told.
+            Reason. The agent receives it.
             <input ref={why} value={reason} onChange={(event) => setReason(event.target.value)} />
           </label>
           <button type="submit" className="danger" disabled={isBusy}>
@@ -117,7 +117,7 @@ export function Approval({ asked, isInert, isOpen, isSelected, done }: Answering
   )
 }
 
-/** What would be called, and with what: complete, and as the digest has it. */
+/** The tool and its complete arguments, as the digest has them. */
 function Arguments({ asked }: { asked: InteractionCard }) {
   return (
     <>

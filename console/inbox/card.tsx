@@ -27,13 +27,13 @@ export const kindNames: { readonly [K in Interaction['interaction_kind']]: strin
 
 interface Shown {
   readonly interaction_id: string
-  /** Another value has the card look again. */
+  /** A new value loads the question again. */
   readonly version?: unknown
   readonly isSelected?: boolean
   readonly onClosed?: () => void
 }
 
-/** One thing that waits for a person: what is asked, by whom, why, and what yes, no and silence do. */
+/** An open question: its text, its author, its reason, and the effects of yes, no and silence. */
 export function InteractionCard({ interaction_id, version = '', isSelected = false, onClosed }: Shown) {
   const {
     value: asked,
@@ -42,7 +42,7 @@ export function InteractionCard({ interaction_id, version = '', isSelected = fal
   } = useAsked(`interaction ${interaction_id}`, (signal) =>
     ask(interactionEndpoints.getInteraction, { params: { interaction_id } }, signal),
   )
-  // Another version is a reason to look again.
+  // A new version loads the question again.
   useEffect(() => again(), [again, version])
   const isInert = useInert(`${interaction_id} ${asked?.state}`)
   if (asked === undefined)
@@ -125,7 +125,7 @@ function Over({ asked: { state, closed_by, closed_at, reply } }: { asked: Intera
   )
 }
 
-/** Nothing can be pressed for a moment after a card appeared or changed: a hand may already be on its way. */
+/** Buttons are inactive for a moment after a card appeared or changed, against accidental clicks. */
 function useInert(key: string): boolean {
   const [calm, setCalm] = useState('')
   useEffect(() => {

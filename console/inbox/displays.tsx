@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../src/kernel/json.ts'
 import type { EcsRequest } from '../../src/wire/form.ts'
 import { Scroll } from '../parts/scroll.tsx'
 
-/** What an agent wants a person to see: tables and drawings in plain characters. It is shown as text and nothing else. */
+/** Tables and drawings in plain characters that an agent shows to a person. They are shown only as text. */
 export function Displays({ displays = [] }: Pick<EcsRequest, 'displays'>) {
   return displays.map(({ type, data }, i) => {
     const key = `${type} ${i}`

@@ -10,7 +10,7 @@ import { firstValue, formIn, sentValue } from './fields.ts'
 
 type Action = keyof NonNullable<EcsRequest['actions']>
 
-/** What the button says that sends the answer. */
+/** The label of the button that sends the answer. */
 const sends: { readonly [T in EcsRequest['type']]: string } = { form: 'Send', confirmation: 'Confirm', display: 'Seen' }
 
 /** A step that an agent handed to a person: a form, a confirmation, or something to look at. */
@@ -61,7 +61,7 @@ export function EcsForm({ asked, isOpen, isInert, done }: Answering) {
             <Refused problem={problem} done={done} />
           ) : (
             <p className="wrong" role="alert">
-              Nothing was sent: what does not fit is said beside its field.
+              Nothing was sent. See the problem beside each field.
             </p>
           )}
           <div className="row">
@@ -87,7 +87,7 @@ export function EcsForm({ asked, isOpen, isInert, done }: Answering) {
   )
 }
 
-/** What the agent calls the answers. It is told as its words: a button says what pressing it does. */
+/** The agent's names for the answers, quoted beside the buttons. The buttons keep labels of the console. */
 function labelsOf({ actions = {}, dismiss_label }: EcsRequest): readonly string[] {
   const named = Object.entries(actions).map(([action, given]) => `${action} “${given?.label}”`)
   return dismiss_label === undefined ? named : [...named, `seen “${dismiss_label}”`]

@@ -7,7 +7,7 @@ export function formIn(request: JsonObject): EcsRequest | undefined {
   return read.success ? formOf(read.data) : undefined
 }
 
-/** What a form shows before anybody touched it. */
+/** The initial values of a form. */
 export function firstValue({ type, default: given, options, min }: Field): Json {
   if (given !== undefined) return type === 'datetime' ? localMoment(String(given)) : given
   if (type === 'multiselect' || (type === 'checkbox' && options !== undefined)) return []
@@ -15,7 +15,7 @@ export function firstValue({ type, default: given, options, min }: Field): Json 
   return type === 'slider' ? Number(min ?? 0) : ''
 }
 
-/** What is sent: nothing for a field that was left empty, numbers as numbers, moments with their offset. */
+/** The answer to send: no value for an empty field, numbers as numbers, times with their offset. */
 export function sentValue({ type }: Field, value: Json): Json | undefined {
   if (value === '' || value === null) return undefined
   if (type === 'number' || type === 'slider') return Number(value)

@@ -2,7 +2,7 @@ import { useAct } from '../parts/act.tsx'
 import { JsonBlock } from '../parts/json.tsx'
 import { type Answering, answer, Refused } from './answering.tsx'
 
-/** Something a person has to have seen. */
+/** A notice: a person acknowledges that they have seen it. */
 export function Notice({ asked, isOpen, isInert, done }: Answering) {
   const { isBusy, problem, run } = useAct()
   return (

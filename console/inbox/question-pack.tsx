@@ -14,7 +14,7 @@ export function QuestionPack({ asked, isOpen, isInert, done }: Answering) {
   const { isBusy, problem, run } = useAct()
   if (pack === undefined) return null
   const { question_budget, budget_remaining } = pack.policy_constraints
-  // To block a plan is a decision; leaving a question alone does not make it.
+  // A question without a choice must not block the plan.
   const isOpenStill = pack.questions.some((one) => chosenOf(one, chosen) === undefined)
   return (
     <form
@@ -85,7 +85,7 @@ function Choice({ question, isOpen, chosen, choose }: Shown) {
   )
 }
 
-/** What was chosen; without a choice the default, unless that would block the plan. */
+/** The choice; without one the default, unless that would block the plan. */
 function chosenOf({ question_id, default_strategy }: Question, chosen: Readonly<Record<string, string>>) {
   return chosen[question_id] ?? (default_strategy.action === 'use' ? fallback : undefined)
 }

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { useAct } from '../parts/act.tsx'
 import { type Answering, answer, Refused } from './answering.tsx'
 
-/** A question that is answered in one's own words. */
+/** A question with a free text as its answer. */
 export function Question({ asked, isOpen, isInert, done }: Answering) {
   const [text, setText] = useState('')
   const { isBusy, problem, run } = useAct()

@@ -12,8 +12,7 @@ interface Path {
 }
 
 /**
- * A machine as its declaration has it. It is for the eye; the table beside it says the same in words, which is what a
- * screen reader gets.
+ * The diagram of a machine. Screen readers get the table beside it, which has the same content.
  */
 export function Diagram({
   machine,

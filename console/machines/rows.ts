@@ -15,7 +15,7 @@ export function rowsOf(machine: Machine): readonly (readonly string[])[] {
   return [...rows, ends].filter((row) => row.length > 0)
 }
 
-/** What is left of the edges when those that lead back to a state on the way are taken out. */
+/** The edges without those that lead back to a state on the way. */
 function forwardEdges({ initial, transitions }: Machine): readonly { from: string; to: string }[] {
   const forward: { from: string; to: string }[] = []
   const isOpen = new Set<string>()

@@ -4,7 +4,7 @@ import { OnServer } from '../audit/on-server.tsx'
 import { CopyCommand } from '../parts/copy.tsx'
 import { go } from '../route.ts'
 
-/** Is the record whole and unaltered, up to when, and who says so? */
+/** Whether the record is complete and unaltered, up to which event, and by whose check. */
 export function AuditPage({ session_id }: { session_id?: string }) {
   const [id, setId] = useState('')
   const open = (event: FormEvent) => {

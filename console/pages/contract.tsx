@@ -16,7 +16,7 @@ import { Loading, Trouble } from '../parts/states.tsx'
 import { useAsked } from '../use-asked.ts'
 import { NotFound } from './not-found.tsx'
 
-/** One action: how it got here, whether it touched the world, whether it may be tried again, who did what. */
+/** One action: its moves and actors, its effect, and whether it may be tried again. */
 export function ContractPage({ execution_id }: { execution_id: string }) {
   const snapshot = useAsked(`snapshot ${execution_id}`, (signal) =>
     ask(contractEndpoints.getSnapshot, { params: { execution_id } }, signal),

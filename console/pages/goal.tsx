@@ -20,7 +20,7 @@ import { useAsked } from '../use-asked.ts'
 import { amount } from '../words.ts'
 import { NotFound } from './not-found.tsx'
 
-/** One goal: its tasks with their states, owners and waits, what the critic found, and what it may spend. */
+/** One goal: its tasks with their states, owners and waits, the findings of its critic, and its budget. */
 export function GoalPage({ goal_id }: { goal_id: string }) {
   const { changed } = useLive()
   const {
@@ -30,7 +30,7 @@ export function GoalPage({ goal_id }: { goal_id: string }) {
   } = useAsked(`goal ${goal_id}`, (signal) => ask(goalEndpoints.getGoal, { params: { goal_id } }, signal))
   const [chosen, setChosen] = useState<string>()
   const version = changed.get(goal?.session_id ?? '')?.updated_event_id
-  // Another version is a reason to look again.
+  // A new version loads the goal again.
   useEffect(() => again(), [again, version])
   const act = useAct()
   if (goal === undefined) {
@@ -130,7 +130,7 @@ function TaskFacts({ task, goal }: { task: Goal['tasks'][number]; goal: Goal }) 
         </p>
       )}
       {task.reason !== null && <p>{task.reason}</p>}
-      {task.retries !== null && <p>It tries again what {task.retries} did not do.</p>}
+      {task.retries !== null && <p>It retries {task.retries}.</p>}
       {task.instead_of !== null && <p>It stands in for {task.instead_of}.</p>}
       {task.run_id !== null && <Link href={`/s/${goal.session_id}?tab=timeline`}>run {task.run_id}</Link>}
       {task.result !== null && <JsonBlock value={task.result} name="result" />}

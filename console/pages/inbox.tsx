@@ -9,7 +9,7 @@ import { Empty } from '../parts/states.tsx'
 import { Left, Since } from '../parts/time.tsx'
 import { go } from '../route.ts'
 
-/** Everything that waits for a person, across all sessions. What was answered stays until one moves on. */
+/** The open questions of all sessions. An answered one stays until the person moves on. */
 export function InboxPage({ only }: { only?: string }) {
   const { inbox } = useLive()
   useEffect(() => refreshInbox(0), [])

@@ -12,7 +12,7 @@ import { Link } from '../parts/link.tsx'
 import { useAsked } from '../use-asked.ts'
 import { NotFound } from './not-found.tsx'
 
-/** What can ever happen in a machine, what never can and why, and where things are now. */
+/** A machine: its moves, its forbidden moves with reasons, and the subjects in each state now. */
 export function MachinePage({ name }: { name: string }) {
   const machine = machineNamed(name)
   if (machine === undefined) return <NotFound what={`machine ${name}`} />

@@ -28,7 +28,7 @@ const tabs = [
   ['tape', 'Tape'],
 ] as const
 
-/** One plan: what was planned, what was decided and why, what blocks it, whether it is frozen. */
+/** One plan: its graph, its verdicts with reasons, the cause of a block, and whether it is frozen. */
 export function PlanPage({ coordination_id }: { coordination_id: string }) {
   const { changed } = useLive()
   const { query } = usePlace()
@@ -41,7 +41,7 @@ export function PlanPage({ coordination_id }: { coordination_id: string }) {
   )
   const version = String(plan?.moves.length)
   const event_id = changed.get(plan?.session_id ?? '')?.updated_event_id
-  // Another event is a reason to look again.
+  // A new event loads the plan again.
   useEffect(() => {
     if (event_id !== undefined) again()
   }, [again, event_id])

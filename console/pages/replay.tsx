@@ -13,7 +13,7 @@ import { useLog } from '../session/use-log.ts'
 import { amount, count, timeOfDay } from '../words.ts'
 import { NotFound } from './not-found.tsx'
 
-/** What the system believed at any moment, computed here by the same reducers that the server runs. */
+/** The state of the system at any moment, computed here by the same reducers that the server runs. */
 export function ReplayPage({ session_id }: { session_id: string }) {
   const log = useLog(session_id)
   const { query } = usePlace()

@@ -25,7 +25,7 @@ const tabs = [
   ['raw', 'Raw'],
 ] as const
 
-/** One session, live: where it is in every machine, what happened, what it waits for, what it cost. */
+/** One session, live: the states of its machines, its events, its open questions, its costs. */
 export function SessionPage({ session_id }: { session_id: string }) {
   const log = useLog(session_id)
   const { query } = usePlace()
@@ -35,12 +35,12 @@ export function SessionPage({ session_id }: { session_id: string }) {
   const session = log.session()
   const last = log.runes.at(-1)?.event_id ?? 0
   const [seen, setSeen] = useState(0)
-  // While one follows, everything is seen; what comes later is counted.
+  // While following, all events count as seen. After that, new events are counted.
   useEffect(() => {
     if (isFollowing || seen === 0) setSeen(last)
   }, [isFollowing, last, seen])
 
-  // What an address names is loaded, however far back it is.
+  // Load the event in the address, however far back it is.
   useEffect(() => {
     if (at > 0 && session !== undefined) void log.loadEarlier(at - 1)
   }, [at, session !== undefined, log])
@@ -132,7 +132,7 @@ export function SessionPage({ session_id }: { session_id: string }) {
   )
 }
 
-/** The details get wider or narrower, for every session from now on. */
+/** Changes the width of the details, for every session from now on. */
 function widen(by: number) {
   const { style } = document.documentElement
   const width = Number.parseInt(style.getPropertyValue('--details') || '26', 10)

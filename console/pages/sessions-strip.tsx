@@ -9,10 +9,10 @@ import { count } from '../words.ts'
 
 const filters = [['', 'All'], ...runLists.map(({ status, label }) => [status, label] as const)] as const
 
-/** The list by what most needs a look, with how many runs there are of each that is not over. */
+/** Filters of the list, the most urgent first, with the number of runs of each. */
 export function SessionsStrip({ status, isListed }: { status: string | null; isListed: boolean }) {
   const { line } = useLive()
-  // To count takes the server longer than to list: the list comes first.
+  // The server counts more slowly than it lists, so the list loads first.
   const { value, again } = useAsked(`occupancy ${isListed}`, async (signal) =>
     isListed ? ask(machineEndpoints.getOccupancy, {}, signal) : { ok: true, value: { machines: [] }, server_at: null },
   )

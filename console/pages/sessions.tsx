@@ -19,7 +19,7 @@ import { NewSession } from './sessions-new.tsx'
 import { SessionRow } from './sessions-row.tsx'
 import { SessionsStrip } from './sessions-strip.tsx'
 
-/** What needs me, what runs, what failed. */
+/** The sessions: those that need a person, those that run, those that failed. */
 export function SessionsPage() {
   const { query } = usePlace()
   const filter = filterOf(query)

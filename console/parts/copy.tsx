@@ -25,7 +25,7 @@ export function Copy({ text, label, title }: { text: string; label: string; titl
   )
 }
 
-/** What does the same in a terminal. Each page has one. */
+/** The command that does the same in a terminal. Each page has one. */
 export function CopyCommand({ command }: { command: string }) {
   useKeys({ c: { says: 'copy the command that shows this in a terminal', does: () => void toClipboard(command) } })
   return (

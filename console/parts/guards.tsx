@@ -1,7 +1,7 @@
 import { describeGuards, whyAllowed } from '../../src/observation/describe.ts'
 import type { RecordedMove } from '../../src/runes/rune.ts'
 
-/** What the guards of a recorded move found; nothing for a move without guards. */
+/** The readings of a recorded move; nothing for a move without guards. */
 export function Guards({ move }: { move: Pick<RecordedMove, 'guards'> }) {
   const found = describeGuards(move)
   if (found.length === 0) return null

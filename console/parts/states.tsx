@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import type { Problem } from '../api/request.ts'
 
-/** A request was refused or got no answer: what it was, and what to do. */
+/** A refused or unanswered request: the problem and its remedy. */
 export function Trouble({ problem, retry }: { problem: Problem; retry?: (() => void) | undefined }) {
   return (
     <div className="trouble" role="alert">
@@ -20,7 +20,7 @@ function adviceFor({ status, outcome, code }: Problem): string {
   if (code === 'unreachable') return 'Is the server running? What you see is the last it said.'
   if (status === 401) return 'Open the link that the server printed when it started, or paste its token here.'
   if (status === 403) return 'The token of this page does not allow that; use one with a wider scope.'
-  if (outcome === 'unknown') return 'It may have been done all the same: look before you repeat it.'
+  if (outcome === 'unknown') return 'The request may have taken effect: check before you repeat it.'
   return ''
 }
 

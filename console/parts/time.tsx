@@ -21,7 +21,7 @@ export function At({ at }: { at: number }) {
   )
 }
 
-/** What is left until a deadline. It is read out when five minutes and one minute are left, and not in between. */
+/** The time until a deadline. A screen reader reads it out at five minutes and at one minute only. */
 export function Left({ until }: { until: number }) {
   const left = until - useNow()
   const said =

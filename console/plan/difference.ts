@@ -1,6 +1,6 @@
 import type { ExecutionGraph } from '../../src/coordinator/schemas/plan.ts'
 
-/** What became of a draft, in a sentence. */
+/** The changes from the draft to the final graph, in a sentence. */
 export function differenceOf(draft: ExecutionGraph, final: ExecutionGraph): string {
   const before = new Map(draft.nodes.map((node) => [node.node_id, JSON.stringify(node)]))
   const after = new Map(final.nodes.map((node) => [node.node_id, JSON.stringify(node)]))

@@ -2,7 +2,7 @@ import type { FailurePack } from '../../src/coordinator/schemas/plan.ts'
 import { JsonBlock } from '../parts/json.tsx'
 import { Mark } from '../parts/mark.tsx'
 
-/** Why there is no plan, and what can be done about it. */
+/** The reason why there is no plan, and its remedy. */
 export function Failure({ failure }: { failure: FailurePack }) {
   const { outcome, failure_type, message, failed_at_state, problems, recovery_suggestions, needs_person } = failure
   return (

@@ -7,7 +7,7 @@ import { useAsked } from '../use-asked.ts'
 
 const within = { yes: '✓ within', no: '✕ over', not_evaluated: '? not every step has an estimate' } as const
 
-/** What a reviewer reads before anything runs. */
+/** The review pack, for a reviewer before anything runs. */
 export function ReviewTab({ coordination_id, version }: { coordination_id: string; version: string }) {
   const { value: pack } = useAsked(`review ${coordination_id} ${version}`, (signal) =>
     ask(planEndpoints.getPlanReviewPack, { params: { coordination_id } }, signal),

@@ -7,7 +7,7 @@ import { useAct } from '../parts/act.tsx'
 import { JsonBlock } from '../parts/json.tsx'
 import { Trouble } from '../parts/states.tsx'
 
-/** Every move: the guards that let it happen, what came out, how long it took; and whether what came out is still what it was. */
+/** Every move with its guards, outputs and duration, and whether the outputs are unchanged. */
 export function TapeTab({ coordination_id, plan }: { coordination_id: string; version: string; plan: PlanCard }) {
   const { isBusy, problem, run } = useAct()
   const [found, setFound] = useState<readonly object[]>()
@@ -35,7 +35,7 @@ export function TapeTab({ coordination_id, plan }: { coordination_id: string; ve
       {problem !== undefined && <Trouble problem={problem} />}
       {found !== undefined && found.length > 0 && (
         <div className="verdict is-bad" role="alert">
-          <p>✕ What was frozen and what is there differ.</p>
+          <p>✕ The files differ from the frozen ones.</p>
           <JsonBlock value={found} name="problems" />
         </div>
       )}

@@ -5,7 +5,7 @@ import type { Rune } from '../../src/runes/rune.ts'
 import { isProblem } from '../tones.ts'
 
 interface Moment {
-  /** What decisions were made from at that moment. */
+  /** The basis of decisions at that moment. */
   readonly state: SessionState
   /** Where every subject was, those that were over included. */
   readonly subjects: ReadonlyMap<string, SubjectAt>

@@ -16,13 +16,13 @@ interface Action {
   readonly label: string
   readonly verdict: Verdict
   readonly act: (limits: Budget) => Promise<Answer<unknown>>
-  /** What cannot be taken back is asked for twice. */
+  /** An act that cannot be taken back asks for confirmation. */
   readonly warning?: string
   /** Limits that a person raises before the act. */
   readonly limits?: Budget
 }
 
-/** What can be done to a session and its run now, by their declarations; and why the rest cannot. */
+/** The acts that a session and its run accept now, by their declarations, and why they refuse the others. */
 export function Actions({ log, session }: { log: SessionLog; session: SessionCard }) {
   const { isBusy, problem, run } = useAct()
   const [asked, setAsked] = useState<Action>()
@@ -115,7 +115,7 @@ function sessionActions(session: SessionCard): readonly Action[] {
   ]
 }
 
-/** What brings the session back: a resume after a pause, a budget after a budget, a reset after errors. */
+/** The act that resumes the session: resume after a pause, a larger budget, or a reset after errors. */
 function wayBack({ session_id, state, suspension, budget }: SessionCard): Action {
   const params = { session_id }
   const on = (trigger: string) => verdictOn(sessionMachine, state, trigger)

@@ -7,7 +7,7 @@ import { useAct } from '../parts/act.tsx'
 import { Trouble } from '../parts/states.tsx'
 import type { SessionLog } from './log.ts'
 
-/** A message or a correction. What was written stays until the server has it. */
+/** A message or a steer. The text stays until the server has it. */
 export function Composer({ log }: { log: SessionLog }) {
   const [text, setText] = useState('')
   const { isBusy, problem, run } = useAct()

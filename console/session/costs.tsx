@@ -3,7 +3,7 @@ import type { SessionCard } from '../../src/wire/session.ts'
 import { amount } from '../words.ts'
 import type { SessionLog } from './log.ts'
 
-/** What was spent, against what may be. */
+/** Used budgets, against their limits. */
 export function Costs({ session, log }: { session: SessionCard; log: SessionLog }) {
   const { costs, budget } = session
   const prompts = log.runes.filter((rune) => rune.kind === 'interaction.opened').length

@@ -13,7 +13,7 @@ interface Shown {
   readonly select: (event_id: number) => void
 }
 
-/** One entry of a transcript. What agents and tools said is text, never markup. */
+/** One entry of a transcript. Output of agents and tools is text, never markup. */
 export function EntryView({ entry, isChosen, select }: Shown) {
   const className = `entry is-${entry.type}${isChosen ? ' is-chosen' : ''}`
   const where = (

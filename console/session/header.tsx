@@ -47,7 +47,7 @@ export function SessionHeader({ log, session }: { log: SessionLog; session: Sess
   )
 }
 
-/** Counted here once a second where the whole log is at hand and short; else as the server last said it. */
+/** Computed here once a second if the whole log is loaded and short. Otherwise the last value of the server. */
 function CurrentLine({ log, said }: { log: SessionLog; said: string }) {
   const now = useNow()
   return log.isWhole() && log.runes.length < 2_000 ? sessionLine(log.runes, now) : said

@@ -2,7 +2,7 @@ import { machineNamed } from '../../src/machines/all.ts'
 import { movesIn, type SubjectMove } from '../../src/observation/subject-moves.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 
-/** What every subject went through, as far as the runes tell. */
+/** The states of every subject over time, as far as the runes tell. */
 interface Paths {
   readonly moves: Map<string, SubjectMove[]>
   readonly take: (rune: Rune) => void

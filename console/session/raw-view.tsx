@@ -19,11 +19,11 @@ export function RawView({ log, at, select, isFollowing, setFollowing }: View) {
   })
   const chosen = at === 0 ? -1 : runes.findIndex((rune) => rune.event_id >= at)
 
-  // It goes to the end whenever there is more at the end.
+  // Scroll to the end whenever runes are added there.
   useEffect(() => {
     if (isFollowing && runes.length > 0) virtual.scrollToIndex(runes.length - 1, { align: 'end' })
   }, [isFollowing, runes.length])
-  // The camera moves when something is chosen, and not by itself.
+  // Scroll only when the choice changes.
   useEffect(() => {
     if (chosen >= 0 && !isFollowing) virtual.scrollToIndex(chosen, { align: 'auto' })
   }, [chosen])

@@ -11,7 +11,7 @@ import { TimelineTable } from './timeline-table.tsx'
 import { useFold } from './use-log.ts'
 import type { View } from './view.ts'
 
-/** Who was busy when, and with what. */
+/** The timeline: each actor's activities over time. */
 export function TimelineView({ log, at, select }: View) {
   const { lanes, times } = useFold(log, createTimeline)
   const [isFolded, setFolded] = useState(true)
@@ -81,7 +81,7 @@ export function TimelineView({ log, at, select }: View) {
   )
 }
 
-/** Of the time of all runs, how much went where. */
+/** The share of each activity in the time of all runs. */
 function WhereTimeWent({ lanes, now }: { lanes: readonly Lane[]; now: number }) {
   const totals = new Map<Spending, number>()
   for (const lane of lanes)

@@ -5,10 +5,10 @@ import { turnMachine } from '../../src/machines/turn.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import { looks } from '../tones.ts'
 
-/** What a stretch of a bar was spent on. */
+/** The activity in a stretch of a bar. */
 export type Spending = 'queued' | 'running' | 'person' | 'tool' | 'unknown'
 
-/** What time is spent on, in words. */
+/** Activities in words. */
 export const spendings: { readonly [S in Spending]: string } = {
   queued: 'queued',
   running: 'running',
@@ -17,7 +17,7 @@ export const spendings: { readonly [S in Spending]: string } = {
   unknown: looks.unknown.meaning,
 }
 
-/** What time in a state of this machine is spent on, by the tone of the state. */
+/** The activity in each state of this machine, by the tone of the state. */
 function spendingOf(machine: Machine, state: string): Spending {
   const tone = stateOf(machine, state)?.tone
   return tone === 'idle' ? 'queued' : tone === 'waiting' ? 'person' : 'running'
@@ -52,7 +52,7 @@ interface Timeline {
   readonly take: (rune: Rune) => void
 }
 
-/** Who did what when: a lane for the system, one for people, one for each run and, below it, for each of its calls. */
+/** The lanes: one for the system, one for people, one for each run and, below it, one for each of its calls. */
 export function createTimeline(): Timeline {
   const lanes = new Map<string, Lane>()
   const times: number[] = []

@@ -8,11 +8,11 @@ import { createTranscript, type Entry } from './transcript.ts'
 import { useFold } from './use-log.ts'
 import type { View } from './view.ts'
 
-/** What was said and done, in order. Earlier parts are loaded as one scrolls up. */
+/** The transcript, in order. Scrolling up loads earlier parts. */
 export function TranscriptView({ log, at, select, isFollowing, setFollowing }: View) {
   const { entries: all } = useFold(log, createTranscript)
   const isStory = usePlace().query.get('density') === 'story'
-  // The story is what was said and decided; what tools were called for it is left out, unless it went wrong.
+  // The story has messages and decisions. Tool calls are left out, unless they failed.
   const entries = isStory ? all.filter((entry) => entry.type !== 'tool' || entry.error !== null || entry.isAsking) : all
   const draft = log.draft()
   const box = useRef<HTMLDivElement>(null)
@@ -25,11 +25,11 @@ export function TranscriptView({ log, at, select, isFollowing, setFollowing }: V
   })
   const chosen = at === 0 ? -1 : entries.findLastIndex((entry) => entry.event_id <= at)
 
-  // It goes to the end whenever there is more at the end.
+  // Scroll to the end whenever entries are added there.
   useEffect(() => {
     if (isFollowing && entries.length > 0) virtual.scrollToIndex(entries.length - 1, { align: 'end' })
   }, [isFollowing, entries.length, draft?.text.length])
-  // The camera moves when something is chosen, and not by itself.
+  // Scroll only when the choice changes.
   useEffect(() => {
     if (chosen >= 0 && !isFollowing) virtual.scrollToIndex(chosen, { align: 'center' })
   }, [chosen])
@@ -63,7 +63,7 @@ export function TranscriptView({ log, at, select, isFollowing, setFollowing }: V
       className="transcript"
       role="log"
       aria-label="Transcript"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reachable by keyboard.
       tabIndex={0}
       onWheel={({ deltaY }) => {
         if (deltaY < 0 && isFollowing) setFollowing(false)

@@ -1,6 +1,6 @@
 import type { SessionLog } from './log.ts'
 
-/** What every view of a session gets: they share one cursor, so that what is chosen in one is chosen in all. */
+/** The properties of every view of a session. All views share one cursor: a choice in one is a choice in all. */
 export interface View {
   readonly log: SessionLog
   /** The chosen event; 0 when none is. */

@@ -1,7 +1,7 @@
 import { InteractionCard } from '../inbox/card.tsx'
 import type { SessionLog } from './log.ts'
 
-/** What this session waits for, where it cannot be missed. */
+/** The open questions of this session, at the top of the page. */
 export function WaitingCards({ log }: { log: SessionLog }) {
   const open = log
     .spine()

@@ -10,7 +10,7 @@ import { defaultSettings } from './defaults.ts'
 import { openPlans, type PlanOptions } from './open-plans.ts'
 import type { Store } from './open-store.ts'
 
-/** What a test moves by hand: time, timers, names and chance. Default of each: the one of the system. */
+/** Time, timers, ids and randomness, which a test can replace. Default: those of the system. */
 export interface PortOptions {
   /** The time that the runtime reads. */
   readonly clock?: Clock

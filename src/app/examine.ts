@@ -49,11 +49,11 @@ function theNode(): Finding {
 async function theConfig({ config: named }: Where): Promise<Finding> {
   const what = 'config'
   const config = await attempt(() => configOf(named))
-  if (config instanceof Fault) return bad(what, config.message, 'fix what it names')
+  if (config instanceof Fault) return bad(what, config.message, 'fix the problem in this message')
   if (config === undefined) return odd(what, `there is no ${defaultConfigFile}`, 'statewright init')
   // On a store in memory: checks agents, tools and models, and touches nothing.
   const made = await attempt(() => createStatewright({ ...config, store: 'memory:', warn: () => {} }))
-  if (made instanceof Fault) return bad(what, made.message, 'fix what it names')
+  if (made instanceof Fault) return bad(what, made.message, 'fix the problem in this message')
   await made.close()
   return good(what, `the agents ${Object.keys(config.agents).join(', ')} can be set up`)
 }
@@ -150,7 +150,7 @@ async function theClock(url: string): Promise<readonly Finding[]> {
   // Another finding says that the store cannot be reached.
   if (skew_ms === undefined) return []
   const what = 'clock'
-  const says = `this machine is ${Math.abs(skew_ms)} ms ${skew_ms < 0 ? 'behind' : 'ahead of'} the database, whose clock counts`
+  const says = `The clock of this machine is ${Math.abs(skew_ms)} ms ${skew_ms < 0 ? 'behind' : 'ahead of'} the database. Statewright uses the database clock.`
   const isOdd = Math.abs(skew_ms) > noticeable_skew_ms
   return [isOdd ? odd(what, says, 'set the clocks of both machines (NTP)') : good(what, says)]
 }
@@ -169,7 +169,7 @@ async function theServer(where: Where, url: string): Promise<Finding> {
   if (!(answered instanceof Fault)) return good('server', `${url} answers, with ${answered.items.length} agents`)
   const fix = isFault(answered, 'server_unreachable')
     ? 'statewright serve'
-    : 'set STATEWRIGHT_TOKEN to a token that it knows'
+    : 'set STATEWRIGHT_TOKEN to a token of this server'
   return bad('server', answered.message, fix)
 }
 
@@ -183,12 +183,12 @@ function theSecrets(store: string): readonly Finding[] {
     const unusable = secret === 'key' ? keyFault(store) : tokenFault(file)
     if (unusable !== undefined) return bad(what, unusable.message, restore[secret])
     const unmade = existsSync(file) ? undefined : secretFault(file)
-    if (unmade !== undefined) return bad(what, unmade.message, 'name a folder that can be written to: STATEWRIGHT_HOME')
+    if (unmade !== undefined) return bad(what, unmade.message, 'set STATEWRIGHT_HOME to a writable folder')
     const workspace = workspaceOf(existsSync(file) ? realpathSync(file) : file)
     const move = `mkdir -p -m 700 ${dirname(usual)} && mv ${file} ${usual}`
     if (workspace !== undefined) {
       const stays = isNamed || file === usual || existsSync(usual)
-      const fix = stays ? 'let STATEWRIGHT_HOME and STATEWRIGHT_KEY name a place elsewhere' : move
+      const fix = stays ? 'set STATEWRIGHT_HOME and STATEWRIGHT_KEY to a folder outside the workspace' : move
       return odd(what, `${file} lies in the workspace ${workspace}`, fix)
     }
     if (!existsSync(file)) return good(what, `${file} is made by the first process that needs it`)

@@ -19,7 +19,7 @@ const planning: Planning = {
   writeNew: async (file, text) => (await import('../adapters/files/documents.ts')).writeNew(file, text),
 }
 
-/** What commands need from this machine. Each part is loaded when it is first used, so that short commands stay quick. */
+/** The ports of commands on this machine. Each part is loaded on first use, so that short commands stay quick. */
 export const systemHost: Host = {
   sha256,
   now,

@@ -44,12 +44,12 @@ async function tokenFor(where: Where): Promise<string> {
   if (where.server !== undefined && !isLoopback(where.server))
     throw faults.bad_usage({
       problem: `There is no token for ${where.server}.`,
-      usage: 'set STATEWRIGHT_TOKEN to one that this server knows',
+      usage: 'set STATEWRIGHT_TOKEN to a token of this server',
     })
   const file = tokenFileOf(await storeOf(where))
   if (existsSync(file)) return readFileSync(file, 'utf8').trim()
   throw faults.file_unusable({
     file,
-    problem: 'there is no token; set STATEWRIGHT_TOKEN to one that the server knows.',
+    problem: 'no token is set. Set STATEWRIGHT_TOKEN to a token of this server.',
   })
 }

@@ -13,7 +13,7 @@ import { faults } from '../faults/catalogue.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
 
-/** What plans are made of and judged by. */
+/** The options of plans: registry, policy and signing key. */
 export interface PlanOptions {
   /** The folder of workflows, agents, commands and rules that plans are made of. */
   readonly registry?: string

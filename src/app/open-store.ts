@@ -142,7 +142,7 @@ export async function openExisting(url: string, use: 'look' | 'change'): Promise
   async function* damages() {
     yield* auditSqlite(path, models)
     const file = keyFileOf(url)
-    // A missing key file is no damage: a copy may have its key elsewhere.
+    // A missing key file is not damage: a copy may have its key elsewhere.
     if (!existsSync(file)) return
     const fault = keyFault(url)
     if (fault === undefined) yield* auditFoldCache(`${path}.cache`, key.signer)

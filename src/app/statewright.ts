@@ -33,13 +33,13 @@ import { atLevel, cleaning, knownSecrets, logLevel, silent, type Warn, warnOnStd
 
 export type { Statewright } from './library.ts'
 
-/** What a Statewright is made of: `store` and `agents` are required. */
+/** The options of a Statewright. `store` and `agents` are required. */
 export interface StatewrightOptions {
   /** `sqlite:./file.db`, `postgres://…`, `memory:`, or a store that is open already. */
   readonly store: string | OpenStore
   /** The agents by name, each made with `agent({ … })`. At least one, unless `maxConcurrentRuns` is 0. */
   readonly agents: Readonly<Record<string, Agent>>
-  /** What agents may do without asking. Default: tools that only read run, all others ask. */
+  /** The policy of tool calls. Default: tools that only read run, all others ask. */
   readonly policy?: PolicyOptions
   /** MCP servers by name. An agent gets their tools with `agent({ mcp: ['name'] })`. */
   readonly mcp?: Readonly<Record<string, McpServerOptions>>

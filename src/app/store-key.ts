@@ -30,7 +30,7 @@ function findKey(url: string): FoundKey {
   }
   const signer = openSigner(file)
   if (noted === undefined || signer.public_key === noted) return { file, signer }
-  const problem = `it holds another key than that of this store, whose public half is in ${publicFileOf(url)}. Put the right key beside the store as ${publicFileOf(url)?.replace(/\.pub$/, '.key')}, as a backup has it, or name the folder that holds it with STATEWRIGHT_HOME. To go on with the key that is there, ${goOn}`
+  const problem = `the key in this file does not belong to this store (public key in ${publicFileOf(url)}). Put the right key beside the store as ${publicFileOf(url)?.replace(/\.pub$/, '.key')}, as a backup has it, or name the folder that holds it with STATEWRIGHT_HOME. To go on with the key that is there, ${goOn}`
   throw faults.file_unusable({ file, problem })
 }
 

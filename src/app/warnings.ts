@@ -119,7 +119,7 @@ export function cleaning(secrets: Readonly<Record<string, string>>, given?: Reda
         if (isReported) return
         isReported = true
         const error = readThrown(thrown, redactor.redact).message
-        warnOnStderr('a function for warnings or logs failed; what it was told is lost', { error })
+        warnOnStderr('a function for warnings or logs failed; its message is lost', { error })
       }
       return (message, details) => {
         try {

@@ -28,7 +28,7 @@ export function askPerson(io: Io, client: Client): Ask {
 }
 
 interface Prompt {
-  /** What the person typed; undefined for nothing. */
+  /** The line that the person typed; undefined for an empty one. */
   readonly line: (question: string) => Promise<string | undefined>
   readonly err: Io['err']
   readonly signal: AbortSignal
@@ -59,19 +59,19 @@ async function askApproval(asked: InteractionCard, { line, err }: Prompt): Promi
       return { deny: reason === undefined ? {} : { reason } }
     }
     if (isGiven(typed)) return { approve: asked.digest === null ? {} : { digest: asked.digest } }
-    err('That was neither; nothing is approved.')
+    err('Expected "y", "n" or nothing. Nothing was approved.')
   }
 }
 
 async function askSettlement({ line, err }: Prompt): Promise<Answer | undefined> {
   const question =
-    'Type happened, did not happen, or leave to end the run as failed and be asked again (empty: the run waits on): '
+    'Type "happened", "did not happen" or "leave" (leave: the run fails and the question is asked again). Empty: keep waiting. '
   for (;;) {
     const typed = await line(question)
     if (typed === undefined) return undefined
     const outcome = ({ happened: 'happened', 'did not happen': 'did_not', leave: 'leave' } as const)[typed]
     if (outcome !== undefined) return { settle: { outcome } }
-    err('That was none of them; nothing is settled.')
+    err('Expected one of the three words. Nothing was settled.')
   }
 }
 

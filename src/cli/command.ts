@@ -37,10 +37,10 @@ type Bounds = readonly [least: number, most: number]
 type TextOption<O extends Options> = { [N in keyof O & string]: O[N]['type'] extends 'string' ? N : never }[keyof O &
   string]
 
-/** One call of a command: what was typed, and the ways to read it, to reach operations and to print. */
+/** One call of a command: its arguments, and functions to read them, to reach operations and to print. */
 export interface Call<O extends Options = Options> {
   readonly values: Values<O>
-  /** What was typed besides the options. */
+  /** The arguments without the options. */
   readonly words: readonly string[]
   readonly io: Io
   readonly paint: Paint
@@ -66,7 +66,7 @@ export interface Call<O extends Options = Options> {
   on<T>(use: Use, wanted: readonly Named[], work: (client: Client, found: Found) => Promise<T>): Promise<T>
 }
 
-/** Makes a command of its declaration, so that its call is typed by its options. */
+/** Makes a command from its declaration, so that its options type its call. */
 export function command<const O extends Options>(declared: Declared<O>): Command {
   const { takes = 0 } = declared
   const [least, most] = typeof takes === 'number' ? [takes, takes] : takes

@@ -1,5 +1,5 @@
-/** What `statewright init` writes. A test runs it as it stands. */
-export const exampleConfig = `// What Statewright works with. \`statewright run "…"\`, \`worker\` and \`serve\` read this file.
+/** The config that `statewright init` writes. A test runs it unchanged. */
+export const exampleConfig = `// The config of Statewright. \`statewright run "…"\`, \`worker\` and \`serve\` read this file.
 import { agent, defineConfig, tool } from 'statewright'
 import { call, say, scriptedModel } from 'statewright/testing'
 import { z } from 'zod'
@@ -8,7 +8,7 @@ const refund = tool({
   name: 'orders.refund',
   description: 'Pays the price of an order back.', // the model reads this
   input: z.object({ order: z.int() }),
-  irreversible: true, // started at most once per order, whatever crashes
+  irreversible: true, // started at most once per order, also after crashes
   approval: 'always', // and only after a person said yes to exactly these arguments
   // Hand the key to the service you call: it is the same for every attempt at the same action.
   run: ({ order }, { idempotencyKey }) => ({ refunded: order, receipt: idempotencyKey.slice(0, 8) }),
@@ -35,7 +35,7 @@ export default defineConfig({
   // One file, one process at a time. For several: postgres://HOST/DATABASE
   store: 'sqlite:./statewright.db',
   agents: { support },
-  // What agents may do without asking: read_only, auto (tools that only read run, the rest asks) or full_access.
+  // Calls that need no approval: read_only, auto (tools that only read run, the rest asks) or full_access.
   policy: { mode: 'auto' },
   // Values that must never reach the disk or a model, by name:
   // secrets: { PAYMENT_KEY: process.env.PAYMENT_KEY ?? '' },

@@ -18,18 +18,18 @@ export const exits = {
 /** The name of an exit code. */
 export type Exit = keyof typeof exits
 
-/** What each exit code means, for help and reference. */
+/** The meaning of each exit code, for help and reference. */
 export const exitMeanings: Readonly<Record<Exit, string>> = {
   ok: 'done',
   failed: 'it did not work, or the run failed or was canceled',
-  usage: 'the command line, or what was sent, was not understood',
-  not_found: 'there is no such thing, or the short id fits several',
-  waiting: 'it waits for a person',
+  usage: 'the command line or the request is not valid',
+  not_found: 'the id does not exist, or a short id fits several',
+  waiting: 'a person must answer',
   unproved: 'the record does not verify',
-  conflict: 'the move is not legal now, or someone else was faster',
+  conflict: 'the move is not legal now, or another reply or client was first',
   unreachable:
-    'the server or the store cannot be reached, another process holds it, or no process carries out the run or the goal',
-  unknown: 'the outcome is unknown; look before you repeat it',
+    'the server or the store cannot be reached, another process holds it, or no process works on the run or the goal',
+  unknown: 'the outcome is unknown; check before you repeat the action',
   interrupted: 'you interrupted it',
 }
 

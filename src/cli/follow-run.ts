@@ -62,10 +62,9 @@ export async function followRun(
   const unsubscribe = io.host.onInterrupt((asked) => {
     presses += 1
     for (const question of asking.values()) question.abort()
-    if (owns && asked === 'leave')
-      viewer.say('Leaving: what is under way comes to its end first; the run can go on later.')
+    if (owns && asked === 'leave') viewer.say('Leaving: effects under way finish first; the run can go on later.')
     if (!owns || presses > 1 || asked === 'leave') return leave.abort()
-    viewer.say('Interrupting: what is under way comes to its end first. Again to leave it running.')
+    viewer.say('Interrupting: effects under way finish first. Press again to leave the run running.')
     client.call(interruptRun, { params: { run_id: run.run_id }, body: {} }).catch(() => leave.abort())
   })
 

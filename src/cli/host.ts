@@ -19,7 +19,7 @@ import type {
   WorkingIo,
 } from '../surface/wiring.ts'
 
-/** What a command reads from and writes to. */
+/** The input and output of a command. */
 export interface Io {
   /** Writes lines to standard output: the result. */
   readonly out: (text: string) => void
@@ -46,7 +46,7 @@ export interface Terminal {
   ask(question: string, signal?: AbortSignal): Promise<string | undefined>
 }
 
-/** What commands need from the machine. The wiring implements it. */
+/** The port of commands to the machine. The wiring implements it. */
 export interface Host {
   readonly sha256: Sha256
   readonly now: () => number
@@ -85,7 +85,7 @@ export interface DemoOptions {
   readonly answersItself: boolean
 }
 
-/** What planning without a store needs: files, rules, keys. */
+/** The port of planning without a store: files, rules, keys. */
 export interface Planning {
   /** Reads a file in JSON or YAML. */
   readonly readDocument: (file: string) => Promise<Json>

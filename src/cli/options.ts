@@ -31,13 +31,13 @@ export const flag = (summary: string, short?: string) => option('boolean', summa
 export const jsonOption = { json: flag('for programs: JSON, one object per line where there are several') }
 
 /** `-m`, for commands whose reason is recorded. */
-export const reasonOption = { message: text('why; it is recorded', 'm') }
+export const reasonOption = { message: text('the reason, which is recorded', 'm') }
 
 /** How a command reaches the operations: through a server, or on the store itself. */
 export const whereOptions = {
   server: text('the URL of a server; its token is in $STATEWRIGHT_TOKEN, or in the token file'),
-  store: text('sqlite:FILE or postgres://…; else $STATEWRIGHT_STORE, else what the config says'),
-  config: text(`agents, tools and store; else ${defaultConfigFile}`),
+  store: text('sqlite:FILE or postgres://… Default: $STATEWRIGHT_STORE, then the store of the config'),
+  config: text(`the file with agents, tools and store. Default: ${defaultConfigFile}`),
 }
 
 /** The last options of a command that calls operations. */
@@ -45,7 +45,7 @@ export const clientOptions = { ...whereOptions, ...jsonOption }
 
 /** The store of a command that opens it directly. */
 export const storeOption = {
-  store: text(`sqlite:FILE or postgres://…; else $STATEWRIGHT_STORE, else what ${defaultConfigFile} says`),
+  store: text(`sqlite:FILE or postgres://… Default: $STATEWRIGHT_STORE, then the store of ${defaultConfigFile}`),
 }
 
 /** The store or the server of a command that can use either. */

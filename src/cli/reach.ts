@@ -79,10 +79,10 @@ const kinds = {
 /** The names that people use for some machines. */
 const names: Readonly<Record<string, Named>> = { contract: 'execution', coordination: 'plan' }
 
-/** What an id can name. */
+/** The kinds of ids. */
 export type Named = keyof typeof kinds
 
-/** What an id names. */
+/** A kind of id. */
 export interface Found {
   readonly id: string
   readonly what: Named

@@ -89,7 +89,7 @@ export function overview(commands: readonly Command[]): string {
     '',
     ...commands.map((c) => line(c.name, c.summary)),
     '',
-    line('--help', 'Show this, or with a command what it takes.'),
+    line('--help', 'Show this help, or the help of a command.'),
     line('--version', 'Show the version.'),
     '',
     'Exit codes:',

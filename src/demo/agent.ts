@@ -45,7 +45,7 @@ function look(name: string, description: string, found: Readonly<Record<string, 
   return tool({ name, description, input: order, readOnly: true, run })
 }
 
-/** What the script says next follows from the dialogue alone, so that it is the same in any process, after any crash. */
+/** Each answer of the script follows from the dialogue alone, so it is the same in any process, after any crash. */
 function answer(messages: readonly Message[]) {
   const begun = messages.findLastIndex((message) => message.role === 'user')
   const asked = messages[begun]

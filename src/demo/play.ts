@@ -142,7 +142,7 @@ async function answer(setting: Setting, rune: Rune<'interaction.opened'>, book: 
   return { interaction_id, reply }
 }
 
-/** Everything but a no is a yes. */
+/** Every answer except no means yes. */
 async function confirm({ io, options }: Setting, question: string): Promise<boolean> {
   return options.answersItself || !/^n/i.test((await io.terminal.ask(question)) ?? '')
 }
@@ -272,7 +272,7 @@ function startChild<S>(name: string, argument: string) {
   }
   return {
     pid: child.pid ?? 0,
-    /** What it says, until it ends. */
+    /** Its messages, until it ends. */
     messages: messages(),
     tell: (message: object) => void child.stdin.write(`${JSON.stringify(message)}\n`),
     /** Ends its input, and resolves when it has gone. */
@@ -280,7 +280,7 @@ function startChild<S>(name: string, argument: string) {
       child.stdin.end()
       await over
     },
-    /** SIGKILL: it gets no chance to do anything about it. Resolves with what it died of. */
+    /** Sends SIGKILL. Resolves with the signal that ended the process. */
     async kill() {
       child.kill('SIGKILL')
       const [, signal] = (await over) as [number | null, string | null]

@@ -49,10 +49,10 @@ export interface PlanInput extends Pick<CoordinationInput, 'registry' | 'recover
   readonly facts: Json | FactPack
 }
 
-/** What may arrive while a plan waits for answers. */
+/** The inputs that a waiting plan accepts. */
 export type PlanRound = AnswerRound | { readonly answer_pack: AnswerPack }
 
-/** What `coordinate` needs from outside: SHA-256 and Cedar. Cedar is loaded once. */
+/** The ports of `coordinate`: SHA-256 and Cedar. Cedar is loaded once. */
 export async function planPorts(): Promise<Ports> {
   return { sha256: hostPorts.sha256, rules: await loadRules() }
 }

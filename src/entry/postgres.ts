@@ -41,7 +41,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   if (typeof url !== 'string' || parseStoreUrl(url).kind !== 'postgres')
     throw faults.store_unusable({
       store: typeof url === 'string' ? shownStore(url).slice(0, 200) : sayValue(url),
-      problem: 'it is no PostgreSQL store. Use postgres://HOST/DATABASE.',
+      problem: 'this is not a PostgreSQL URL. Use postgres://HOST/DATABASE.',
     })
   const store = await openStore(url, options)
   let closed: Promise<void> | undefined

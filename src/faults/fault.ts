@@ -1,6 +1,6 @@
 /**
- * What is at fault. `refusal`: the request is well formed and cannot be done now, or not in this state. `usage`: the
- * request itself is wrong. `store`: the store is broken, closed or out of reach, so nothing can be decided.
+ * The cause of a fault. `refusal`: the request is well formed and cannot be done now, or not in this state.
+ * `usage`: the request itself is wrong. `store`: the store is broken, closed or out of reach, so nothing can be decided.
  */
 export type FaultKind = 'refusal' | 'store' | 'usage'
 
@@ -10,11 +10,11 @@ export interface FaultRow<D extends object = object> {
   readonly http: 400 | 401 | 403 | 404 | 408 | 409 | 410 | 413 | 415 | 422 | 429 | 431 | 500 | 503 | 507
   /** Whether the same request can succeed if it is sent again unchanged. */
   readonly retry: 'never' | 'at_once' | 'later'
-  /** What the code means, for the reference. */
+  /** The meaning of the code, for the reference. */
   readonly meaning: string
-  /** What to do, for the reference. */
+  /** The remedy, for the reference. */
   readonly remedy: string
-  /** The message: what is wrong with which value, what is allowed, what to do. */
+  /** The message: the wrong value, the allowed ones, the remedy. */
   says(details: D): string
 }
 
@@ -50,7 +50,7 @@ export class Fault<C extends string = string, D extends object = object> extends
   override readonly name = 'Fault'
   /** Says which refusal it is. It never changes its meaning. */
   readonly code: C
-  /** What is at fault. */
+  /** The cause of the fault. */
   readonly kind: FaultKind
   /** The HTTP status that the server answers with. */
   readonly http: FaultRow['http']

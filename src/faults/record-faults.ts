@@ -1,6 +1,6 @@
 import { broken, conflict, notNow, unavailable, unfit } from './fault.ts'
 
-/** Triggers that people cause are requests, such as `pause_requested`; people know them as commands. */
+/** The command behind a trigger such as `pause_requested`. */
 const asRequest = (trigger: string) => trigger.replace(/_requested$/, '')
 
 /** How the log refuses an append. A part of the catalogue. */
@@ -15,9 +15,9 @@ export const recordFaults = {
       on: string
       refusal: string
       legal: readonly string[]
-      /** The state from which the move was asked for, where that is not the one it is in. */
+      /** The state that the request assumed, if the subject is in another one. */
       believed?: string
-      /** What the state is, and why it refuses, for people. */
+      /** The state and the reason of its refusal, for people. */
       why?: string
     }) => {
       const isStale = d.believed !== undefined && d.legal.includes(d.on)
@@ -86,11 +86,11 @@ function wayBack({ session_id, by }: { session_id: string; by: 'budget' | 'error
 
 function restsOn({ what, id, run_id = id }: { what: 'call' | 'run' | 'goal'; id: string; run_id?: string }): string {
   if (what === 'run')
-    return `${id} was told it and has not answered yet. Wait until ${id} has answered, or cancel ${id}`
+    return `${id} has received this content and has not answered. Wait until ${id} has answered, or cancel ${id}`
   const wait = `Wait until ${id} is over, or cancel ${run_id}`
   return what === 'call'
-    ? `the call ${id} of ${run_id} rests on it and is not over. ${wait}`
-    : `${id} works by it and is not over. ${wait}`
+    ? `the call ${id} of ${run_id} still uses this content. ${wait}`
+    : `${id} still uses this content. ${wait}`
 }
 
 /** How a session refuses a request. A part of the catalogue. */
@@ -113,14 +113,14 @@ export const sessionFaults = {
   }),
   session_waits: notNow({
     meaning: 'The session cannot take this submission yet.',
-    remedy: 'Do what the message names, then submit again.',
+    remedy: 'Follow the message, then submit again.',
     says: (d: { session_id: string; problem: string }) => `${d.problem} Nothing was submitted.`,
   }),
   suspended_otherwise: conflict({
     meaning: 'This command does not lift the reason for which the session is suspended.',
     remedy: 'Use the command that the message names.',
     says: (d: { session_id: string; by: 'budget' | 'errors'; reason: string; tried: string }) =>
-      `Session ${d.session_id} is suspended by its ${d.by} (${d.reason.replace(/\.$/, '')}), and ${d.tried} does not bring it back. To go on, ${wayBack(d)}.`,
+      `Session ${d.session_id} is suspended by its ${d.by} (${d.reason.replace(/\.$/, '')}); ${d.tried} cannot resume it. To go on, ${wayBack(d)}.`,
   }),
   budget_given_late: unfit({
     meaning: 'A session gets its budget when it begins.',
@@ -142,17 +142,17 @@ export const sessionFaults = {
   }),
   budget_too_small: unfit({
     meaning: 'The new budget is already used up.',
-    remedy: 'Name limits above what the session has used.',
+    remedy: 'Name limits above the used budget of the session.',
     says: (d: { session_id: string; problem: string }) =>
       `That budget does not let ${d.session_id} go on: ${d.problem}. Limits count from the beginning of the session; name higher ones.`,
   }),
 }
 
-/** What a store and its files answer. A part of the catalogue. */
+/** How a store and its files refuse a request. A part of the catalogue. */
 export const storeFaults = {
   store_poisoned: broken({
     meaning: 'A write failed, and the store cannot know whether the append is on disk.',
-    remedy: 'Open the store again and read what was recorded before you repeat anything.',
+    remedy: 'Open the store again and read its records before you repeat anything.',
     says: (d: { outcome: 'unknown'; cause: string }) =>
       `The store stopped after an error while writing (${d.cause}). Whether the last append was recorded is unknown; open the store again and read.`,
   }),

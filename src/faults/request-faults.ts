@@ -140,7 +140,7 @@ export const requestFaults = {
     meaning: 'The server would listen on a public address without TLS.',
     remedy: 'Give a certificate, or confirm with --allow-plain-http.',
     says: (d: { host: string }) =>
-      `${d.host} can be reached from other machines, and without TLS the token can be read on the way. Give --tls-cert and --tls-key, or say --allow-plain-http if something in front of it does that.`,
+      `${d.host} can be reached from other machines, and without TLS the token can be read on the way. Give --tls-cert and --tls-key, or pass --allow-plain-http if a proxy in front of the server uses TLS.`,
   }),
   address_unusable: unavailable({
     meaning: 'The server cannot listen on this address.',

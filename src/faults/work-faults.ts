@@ -11,7 +11,7 @@ export const workFaults = {
   not_found: conflict({
     http: 404,
     meaning: 'There is nothing with this id.',
-    remedy: 'Check the id; list what exists.',
+    remedy: 'Check the id, or list the subjects.',
     says: (d: { what: string; id: string; known?: readonly string[] }) =>
       `There is no ${d.what} ${d.id}.${d.known === undefined ? '' : ` Known: ${d.known.join(', ') || 'none'}.`}`,
   }),
@@ -19,7 +19,7 @@ export const workFaults = {
     meaning: 'The beginning of an id fits several subjects.',
     remedy: 'Give more characters of the id.',
     says: (d: { id: string; candidates: readonly string[] }) =>
-      `${d.id} fits ${d.candidates.join(', ')}; give as much of it as fits only one.`,
+      `${d.id} fits ${d.candidates.join(', ')}. Give more characters.`,
   }),
   bad_definition: wrong({
     meaning: 'An agent, a tool or an option is declared in a way that cannot work.',
@@ -124,7 +124,7 @@ export const workFaults = {
   }),
   run_not_over: notNow({
     meaning: 'The run has no result yet.',
-    remedy: 'Wait for the run, or answer what it asks.',
+    remedy: 'Wait for the run, or answer its questions.',
     says: (d: { run_id: string; status: string; because?: string }) =>
       `Run ${d.run_id} is ${d.status}; it has no result yet.${d.because === undefined ? '' : ` ${d.because}`}`,
   }),
@@ -137,7 +137,7 @@ export const workFaults = {
       asked: string
       /** Open reviews and conditions, and the plan where it waits. */
       open: readonly string[]
-      /** What was named, and is no task of the goal. */
+      /** The name in the request, if the goal has no such task. */
       unknown_task?: string
       tasks?: readonly string[]
       /** How the questions of its runs are answered, such as `approve int_1`. */
@@ -150,7 +150,7 @@ export const workFaults = {
       if (d.open.length > 0)
         return `${named}Goal ${d.goal_id} is ${d.state}, and the request does not name what to ${d.asked}; name one of these as the task: ${d.open.join(', ')}.${asks}`
       if (asks !== '') return `${named}Goal ${d.goal_id} is ${d.state}, and no plan or review of it is open.${asks}`
-      return `${named}Goal ${d.goal_id} is ${d.state}, and there is nothing to ${d.asked}: it asks no person.`
+      return `${named}Goal ${d.goal_id} is ${d.state}, and has no open question, so there is nothing to ${d.asked}.`
     },
   }),
   coordination_not_over: notNow({

@@ -78,14 +78,14 @@ function problemsOf(couplings: Couplings, batch: readonly BatchMove[]): readonly
   )
   const framing = batch.filter((m) => m.thread === undefined).map(moveName)
   const frames = parse(couplings.frames, framing)
-  if (frames === undefined) return [`these moves are no sequence of frame rows: ${framing.join(', ')}`]
+  if (frames === undefined) return [`the moves are not a sequence of frame rows: ${framing.join(', ')}`]
 
   const problems: string[] = []
   const used: string[] = []
   for (const [thread, moves] of threads) {
     const names = moves.map(moveName)
     const rows = parse(couplings.threads, names)
-    if (rows === undefined) problems.push(`${thread}: these moves are no sequence of thread rows: ${names.join(', ')}`)
+    if (rows === undefined) problems.push(`${thread}: the moves are not a sequence of thread rows: ${names.join(', ')}`)
     else {
       used.push(...rows)
       problems.push(...threadProblems(couplings, thread, rows, frames))

@@ -57,7 +57,7 @@ function readExpected(given: unknown): Expected | { readonly problem: string } {
     if (runId !== undefined && typeof runId !== 'string')
       return { problem: 'The runId that is expected is not a string. Give the id of the run, or leave it out.' }
     if (status !== undefined && !statuses.has(status as RunStatus))
-      return { problem: `The status that is expected is none of ${[...statuses].join(', ')}.` }
+      return { problem: `The expected status is not one of ${[...statuses].join(', ')}.` }
     return { ...(runId !== undefined && { runId }), ...(status !== undefined && { status: status as RunStatus }) }
   } catch {
     return { problem: 'What is expected of the run cannot be read. Give { runId, status }, or leave it out.' }
@@ -170,7 +170,7 @@ function createWalk(of: string | undefined) {
     if (!changes.some((t) => t.from === from && t.on === trigger && t.to === to))
       yield ['/data', `${runMachine.name} v${runMachine.version} has no ${from} → ${to} on ${trigger}.`]
     if (isTerminal(runMachine, to) !== (terminal !== undefined))
-      yield ['/data/terminal', terminal ? `${to} is no end.` : `The run ends as ${to} and does not say how.`]
+      yield ['/data/terminal', terminal ? `${to} is not terminal.` : `The run ends as ${to} and does not say how.`]
     else if (terminal !== undefined && terminal.status !== to)
       yield ['/data/terminal/status', `It ends as ${terminal.status} and goes to ${to}.`]
 

@@ -9,7 +9,7 @@ import type { Limits } from './limits.ts'
 import { usualHeaders } from './refusals.ts'
 
 interface Names {
-  /** What the server may be called in the Host header, without the port. */
+  /** Names of the server in the Host header, without the port. */
   readonly hosts: readonly string[]
   /** Pages of others that may ask, such as `https://ops.example.com`. */
   readonly origins: readonly string[]
@@ -39,7 +39,7 @@ declare module 'fastify' {
   }
 }
 
-/** Who may use a route: anyone (`open`), any page of the console (`page`, no data), or a token with this scope. */
+/** Access to a route: everyone (`open`), any page of the console (`page`, no data), or a token with this scope. */
 export type Access = 'open' | 'page' | Scope
 
 const tokenNames = /^(access_?token|token|api_?key|key|auth|authorization|bearer)$/i
@@ -163,7 +163,7 @@ function createGatekeeper(tokens: readonly Token[]) {
     let found: Token | undefined
     for (const one of known) if (timingSafeEqual(one.digest, digest)) found = one.token
     if (secret === '' || found === undefined)
-      throw faults.token_missing({ problem: 'The token of the request is none that this server knows.' })
+      throw faults.token_missing({ problem: 'The token is not valid for this server.' })
     return found
   }
 }

@@ -62,7 +62,7 @@ function described({ name, summary, scope, params, query, body, returns, method 
 const keySays = 'A request that is sent again with the same key and the same content takes effect once.'
 
 const problem = {
-  description: 'A refusal: what is wrong, what is allowed, and what to do.',
+  description: 'A refusal: the problem, the allowed values and the remedy.',
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/problem' } } },
 }
 

@@ -101,7 +101,7 @@ export const usualHeaders: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** The pages of the console load from here and from nowhere else, and run nothing that stands in the page itself. */
+/** The console's pages load from this origin only and run no inline script. */
 export const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",

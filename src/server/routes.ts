@@ -41,7 +41,7 @@ export const otherRoutes = {
     name: 'healthz',
     path: '/healthz',
     scope: null,
-    summary: 'The process is there.',
+    summary: 'The process runs.',
     content_type: 'application/json',
   },
   ready: {
@@ -59,11 +59,11 @@ export interface StreamRoute {
   readonly path: `/${string}`
   readonly scope: Scope
   readonly summary: string
-  /** The query parameters, each with what it is for. */
+  /** The query parameters, each with its purpose. */
   readonly query: Readonly<Record<string, string>>
   /** The events by name, each with the shape of its data and, as the description of that, when it comes. */
   readonly events: Readonly<Record<string, z.ZodType>>
-  /** Throws a fault for what is refused. Undefined if there is nothing to come, ever: a reader need not ask again. */
+  /** Throws a fault to refuse. Undefined: no more events will come, so a reader need not ask again. */
   open(asked: StreamRequest): Promise<BeginStream | undefined>
 }
 
@@ -91,9 +91,9 @@ export function streamRoutes(streams: Streams): readonly StreamRoute[] {
       name: 'stream_session',
       path: streamPaths.session,
       scope: 'read',
-      summary: 'Everything that happens in a session, live, and from where a reader was cut off.',
+      summary: 'The events of a session, live, also from a cursor on.',
       query: {
-        after: 'Only what comes after the event with this id. `Last-Event-ID` outranks it.',
+        after: 'Only events after the one with this id. `Last-Event-ID` outranks it.',
         runes: '`1` or `true` sends the runes themselves, too; `0` or `false` does not.',
       },
       events: {
@@ -112,7 +112,7 @@ export function streamRoutes(streams: Streams): readonly StreamRoute[] {
       path: streamPaths.run,
       scope: 'read',
       summary: 'The conversation of a run (FCMP), live; it ends with the run.',
-      query: { after: 'Only what comes after the event with this number. `Last-Event-ID` outranks it.' },
+      query: { after: 'Only events after the one with this number. `Last-Event-ID` outranks it.' },
       events: byType(fcmpEvent.options),
       open: async ({ params: { run_id = '' }, query: { after }, last_event_id }) =>
         streams.run({ run_id, cursor: readCursor('stream_run', last_event_id, after) }),
@@ -121,7 +121,7 @@ export function streamRoutes(streams: Streams): readonly StreamRoute[] {
       name: 'stream_summaries',
       path: streamPaths.summaries,
       scope: 'read',
-      summary: 'What the list of sessions shows, whenever it changes, at most four times a second for each.',
+      summary: 'The items of the list of sessions as they change, at most four times a second for each.',
       query: {},
       events: {
         ready: z.strictObject({}).describe('First. A list that is loaded after it misses nothing.'),

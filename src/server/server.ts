@@ -24,7 +24,7 @@ import { answerErrors, pagePolicy, sendProblem } from './refusals.ts'
 import { type OtherRoute, otherRoutes, refuseUnknown, type StreamRoute } from './routes.ts'
 import { streamHeaders } from './streams/streams.ts'
 
-/** What a server is made of. */
+/** The parts of a server. */
 export interface ServerOptions {
   readonly backend: Backend
   readonly operations: readonly Operation[]

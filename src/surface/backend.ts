@@ -8,7 +8,7 @@ import type { AgentCard } from '../wire/run.ts'
 import type { Commands } from './library.ts'
 import { createSessionViews, type SessionViews } from './session-views.ts'
 
-/** What can be asked of plans. */
+/** The operations on plans. */
 export type SurfacePlans = Omit<Plans, 'resumeAll' | 'idle' | 'stop'>
 
 /** The ports of operations: in the server, or in a command that opens the store itself. */

@@ -13,7 +13,7 @@ import type { Backend } from './backend.ts'
 import { allows, type Scope } from './operation.ts'
 import type { SessionView } from './session-views.ts'
 
-/** What happens if no answer comes before the deadline, in a sentence. */
+/** The effect of the deadline if no answer comes before it, in a sentence. */
 // biome-ignore format: tables are audited by eye, so their columns line up
 export const silences: { readonly [S in Payload<'interaction.opened'>['on_silence']]: string } = {
   wait:        'The question stays open until someone answers.',

@@ -22,7 +22,7 @@ export interface Client {
   close(): Promise<void>
 }
 
-/** What a follower of a session receives. */
+/** A message to a follower of a session. */
 export type Received =
   | { readonly type: 'rune'; readonly rune: Rune }
   | { readonly type: 'delta'; readonly delta: EphemeralDelta }

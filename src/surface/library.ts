@@ -136,7 +136,7 @@ export interface Sessions {
   graphState(sessionId: string, of?: GraphOf): Promise<GraphState>
 }
 
-/** What a person decides about an action. */
+/** The decision of a person about an action. */
 export interface Approval extends ReplyOptions {
   /** The digest that the interaction shows. An action that cannot be undone needs it. Null counts as left out. */
   readonly digest?: string | null
@@ -148,14 +148,14 @@ export interface Denial extends ReplyOptions {
   readonly reason?: string
 }
 
-/** What a person found out about an action whose outcome is unknown. */
+/** The answer of a person about an action whose outcome is unknown. */
 export interface Settlement extends ReplyOptions {
   /**
    * `happened` completes the action. `did_not` fails it, so that it may be tried again. `leave` settles nothing: the
    * run fails with `OUTCOME_UNKNOWN`, and the question is asked again under another id.
    */
   readonly outcome: SettlementOutcome
-  /** What the action returned. Only with `happened`. */
+  /** The result of the action. Only with `happened`. */
   readonly result?: Json
   /** How the person knows. It is recorded. */
   readonly reason?: string
@@ -175,7 +175,7 @@ export interface Inbox {
   approve(interactionId: string, approval?: Approval): Promise<Replied>
   /** Denies the action. The agent receives the reason. */
   deny(interactionId: string, denial?: Denial): Promise<Replied>
-  /** Answers a form with `{ action, data }`, a question with `{ answer }`, or whatever else its request describes. */
+  /** Answers a form with `{ action, data }`, a question with `{ answer }`, or as its request describes. */
   answer(interactionId: string, answer: Json, options?: ReplyOptions): Promise<Replied>
   /**
    * Resolves an unknown outcome. `did_not` is refused with `too_early` while the worker that began the action may still
@@ -236,7 +236,7 @@ export interface Executions {
   allowAgain(executionId: string, allowedBy?: string): Promise<void>
 }
 
-/** What operations ask of a process that works. */
+/** The groups of methods that operations call in a process that works. */
 export interface Commands {
   /** Start runs, stop them, and see where they stand. */
   readonly runs: Runs

@@ -10,7 +10,7 @@ import type { Backend } from './backend.ts'
 /** The scopes of a token, weakest first. Each scope includes those before it. */
 export const scopes = ['read', 'operate', 'approve', 'admin'] as const
 
-/** What a token allows. */
+/** The permission of a token. */
 export type Scope = (typeof scopes)[number]
 
 /** Whether a token with the scope `has` may do what `needs` asks for. */
@@ -47,7 +47,7 @@ export interface Asked<P, Q, B> {
   readonly idempotency_key: string | null
   /** The name of the token that asks, or `human` where none is needed. */
   readonly by: string
-  /** What that token may ask for. */
+  /** The scope of that token. */
   readonly scope: Scope
 }
 
@@ -79,7 +79,7 @@ export type Place = NonNullable<ModelQuery['after']>
 /** The cursor after this row. */
 export const cursorAt = ({ sort, key }: Pick<Row, 'sort' | 'key'>): string => `${sort ?? ''}_${key}`
 
-/** The place that a cursor names; undefined for the first page. Refused with `bad_request` if it is no cursor. */
+/** The place that a cursor names; undefined for the first page. Refused with `bad_request` if it is not a cursor. */
 export function readCursor(operation: string, cursor: string | undefined): Place | undefined {
   if (cursor === undefined) return undefined
   const [, sort = '', key = ''] = /^(-?\d{0,15})_([\w.:-]{1,200})$/.exec(cursor) ?? []
@@ -88,7 +88,7 @@ export function readCursor(operation: string, cursor: string | undefined): Place
   throw faults.bad_request({ operation, problems: [{ in: 'query', pointer: '/cursor', problem }] })
 }
 
-/** What is read for a page: one row more than fits, so that the page knows whether it is the last. */
+/** The query of a page: one row more than fits, so that the page knows whether it is the last. */
 export function pageAsked(operation: string, { limit, cursor }: { limit: number; cursor?: string | undefined }) {
   const after = readCursor(operation, cursor)
   return { limit: limit + 1, ...(after && { after }) }

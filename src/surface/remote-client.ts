@@ -106,7 +106,7 @@ function read(type: string, data: string): Received | undefined {
 async function faultOf(url: string, response: Response): Promise<Fault> {
   const problem = (await response.json().catch(() => ({}))) as Partial<Record<string, unknown>>
   const { code, detail, details, retry } = problem
-  const cause = `it answered ${response.status} without a problem document, so it is no Statewright server`
+  const cause = `it answered ${response.status} without a problem document, so it is not a Statewright server`
   if (typeof code !== 'string') return faults.server_unreachable({ url, cause })
   // A server of another version may send a code that this client does not know.
   const { kind } = Object.entries(faults).find(([known]) => known === code)?.[1].row ?? faults.unexpected.row

@@ -1,7 +1,7 @@
 import { faults } from '../faults/catalogue.ts'
 import { shownStore } from '../kernel/printable.ts'
 
-/** What a store URL names. */
+/** The store that a URL names. */
 type StorePlace =
   | { readonly kind: 'memory' }
   | { readonly kind: 'sqlite'; readonly path: string }
@@ -22,6 +22,6 @@ export function parseStoreUrl(url: string): StorePlace {
 function unsupported(url: string, hint = 'Use sqlite:./file.db, postgres://HOST/DATABASE or memory:.') {
   return faults.store_unusable({
     store: shownStore(url).slice(0, 200),
-    problem: `it is no supported store URL. ${hint}`,
+    problem: `it is not a supported store URL. ${hint}`,
   })
 }

@@ -1,4 +1,4 @@
-/** What `src/app` and the command line share: stores, clients, workers, servers, and the defaults of both. */
+/** Types and defaults that `src/app` and the command line share: stores, clients, workers, servers. */
 import type { Fault } from '../faults/fault.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Damage } from '../runelog/damage.ts'
@@ -24,7 +24,7 @@ export interface Where {
   readonly config: string | undefined
 }
 
-/** What a client does on a store: `look`; `act`, which recovers its session; `work`, which also carries out its run. */
+/** How a client uses a store: `look`; `act`, which recovers its session; `work`, which also carries out its run. */
 export type Use = 'look' | 'act' | 'work'
 
 /** A store that a command opened. It existed before: only work makes a store. */
@@ -53,7 +53,7 @@ export interface Finding {
   readonly what: string
   readonly verdict: 'good' | 'odd' | 'bad'
   readonly says: string
-  /** What to do about it. */
+  /** The remedy. */
   readonly fix: string | null
 }
 
@@ -85,7 +85,7 @@ export interface Working {
   stop(): Promise<void>
 }
 
-/** How a server is started. What is given here wins over `server` in the config. */
+/** How a server is started. These options win over `server` in the config. */
 export interface ServingOptions {
   /** The address to listen on. Default: `127.0.0.1`, which only this machine reaches. */
   readonly host?: string

@@ -19,7 +19,7 @@ export function listOf<S extends z.ZodRawShape>(shape: S) {
   return z.array(z.object(shape)).readonly()
 }
 
-/** Where a list goes on. */
+/** The cursor and the limit of a list. */
 export const pageQuery = {
   limit: count(z.int().min(1).max(200)).prefault(50),
   /** The `next_cursor` of the page before. */
@@ -68,7 +68,7 @@ export const problemShape = z.object({
   type: z.url(),
   title: z.string(),
   status: z.int(),
-  /** What is wrong, what is allowed, and what to do. */
+  /** The problem, the allowed values and the remedy. */
   detail: z.string(),
   code: z.string(),
   retry: z.enum(['never', 'at_once', 'later']),

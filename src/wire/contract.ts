@@ -16,13 +16,13 @@ const span = z.int().nonnegative()
 const cause = {
   /** Why it waits from here on; null if it does not. */
   waiting_reason: z.enum(waitingReasons).nullable(),
-  /** What kind of failure it is, such as `timeout`. */
+  /** The kind of failure, such as `timeout`. */
   error_kind: z.string().nullable(),
   /** The question that it waits for from here on, or waited for until here. */
   interaction_id: z.string().nullable(),
 }
 
-/** What anyone outside may know about a contract. */
+/** The public part of a contract. */
 export const snapshotShape = z.object({
   execution_id: z.string(),
   action_type: kinds['contract.opened'].shape.action_type,
@@ -34,7 +34,7 @@ export const snapshotShape = z.object({
   is_terminal: z.boolean(),
   is_stable: z.boolean(),
   is_resumable: z.boolean(),
-  /** What it may do: the action is irreversible. What it did is in the consequence view. */
+  /** The action is irreversible. Its actual effects are in the consequence view. */
   has_side_effects: z.boolean(),
   irreversible: z.boolean(),
   idempotency_key: z.string().nullable(),
@@ -86,7 +86,7 @@ const timelineShape = z.object({
   session_id: z.string(),
   /** By `created_at`. */
   contracts: z.array(snapshotShape).readonly(),
-  /** By `timestamp`; what happened at the same time stays in the order of the log. */
+  /** By `timestamp`; moves at the same time stay in the order of the log. */
   transitions: z.array(transitionShape).readonly(),
   total_contracts: z.int().nonnegative(),
   terminal_contracts: z.int().nonnegative(),
@@ -143,7 +143,7 @@ const graphShape = z.object({
 /** Where reasoning stands: a function of the runes. */
 export type GraphState = z.infer<typeof graphShape>
 
-/** What an agent remembers of a contract. */
+/** An agent's memory of a contract. */
 export const memoryFactShape = z.object({
   /** The record of it. */
   event_id: z.int(),
@@ -153,10 +153,10 @@ export const memoryFactShape = z.object({
   agent_id: z.string().nullable(),
   ...kinds['memory.committed'].shape,
 })
-/** What an agent remembers of a contract, with where it comes from. */
+/** An agent's memory of a contract, with its origin. */
 export type MemoryFact = z.infer<typeof memoryFactShape>
 
-/** What can be asked about executions. */
+/** The endpoints of executions. */
 export const contractEndpoints = {
   getTimeline: endpoint('get_timeline', 'GET /api/execution/{session_id}/timeline', { returns: timelineShape }),
   getSnapshot: endpoint('get_snapshot', 'GET /api/execution/{execution_id}/snapshot', { returns: oneSnapshotShape }),

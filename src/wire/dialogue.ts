@@ -4,10 +4,10 @@ import { listOf } from './common.ts'
 
 const label = z.enum(['NOT_STARTED', 'IN_PROGRESS', 'WAITING', 'SUCCESS', 'FAILED', 'REJECTED', 'CANCELLED', 'UNKNOWN'])
 
-/** What a status says about the world; an unknown outcome has a label of its own. */
+/** The label of each status; an unknown outcome has a label of its own. */
 export type ConsequenceLabel = z.infer<typeof label>
 
-/** What one contract did to the world. */
+/** The effects of one contract on the world. */
 export const consequenceShape = z.object({
   execution_id: z.string(),
   action_type: kinds['contract.opened'].shape.action_type,
@@ -24,7 +24,7 @@ export const consequenceShape = z.object({
   /** Only once it is over. */
   total_duration_ms: z.int().nonnegative().nullable(),
 })
-/** What the world looks like after an attempt, in words that reasoning can use (specification 001). */
+/** The world after an attempt, in words that reasoning can use (specification 001). */
 export type ConsequenceView = z.infer<typeof consequenceShape>
 
 /** One message of a dialogue. Reasoning is given these and nothing else. */
@@ -34,19 +34,19 @@ export const messageShape = z.discriminatedUnion('role', [
     role: z.literal('assistant'),
     text: z.string(),
     calls: listOf({ call_id: z.string(), name: z.string(), arguments: jsonValue }),
-    /** What the model that gave this answer wants to see again with it. */
+    /** Data of the model that gave this answer; the model gets it again with the answer. */
     provider_state: jsonValue.exactOptional(),
     /** The id of that model. */
     provider_model: z.string().exactOptional(),
     /** The answer was cut short: by an interrupt, a steer, or an error. */
     partial: z.literal(true).exactOptional(),
   }),
-  /** What became of a call. This is all that reasoning ever learns about it. */
+  /** The outcome of a call. Reasoning learns nothing else about it. */
   z.object({ role: z.literal('tool'), call_id: z.string(), consequence: consequenceShape }),
 ])
 /** One message of a dialogue, as a model gets it. */
 export type Message = z.infer<typeof messageShape>
-/** What a model used for an answer. */
+/** The usage of a model for an answer. */
 export type Usage = Payload<'turn.completed'>['usage']
 /** A call that a model asked for. */
 export type ModelCall = Extract<Message, { role: 'assistant' }>['calls'][number]

@@ -3,7 +3,7 @@ import { id, nothing } from './common.ts'
 
 type Method = 'GET' | 'POST'
 
-/** What a request holds and what it returns. The server, the command line and the console share this declaration. */
+/** The shapes of a request and its answer. The server, the command line and the console share this declaration. */
 export interface Endpoint<P = unknown, Q = unknown, B = unknown, R = unknown, M extends Method = Method> {
   /** In snake_case; unique. */
   readonly name: string
@@ -73,7 +73,7 @@ export function addressOf(path: string, params: object = {}, query: object = {})
   return asked.length === 0 ? filled : `${filled}?${new URLSearchParams(asked)}`
 }
 
-/** What is answered with neither one JSON value nor a page: streams of events, and a session as a file. */
+/** Endpoints whose answer is neither one JSON value nor a page: streams of events, and a session as a file. */
 export const streamPaths = {
   session: '/api/sessions/{session_id}/stream',
   run: '/api/runs/{run_id}/events',

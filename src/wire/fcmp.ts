@@ -5,7 +5,7 @@ import { type RunTrigger, runMachine } from '../machines/run.ts'
 import { kinds } from '../runes/kinds.ts'
 
 /**
- * FCMP: what a conversational client follows of one run. Types, `checkFcmp`, OpenAPI and `docs/streams.md` come from
+ * FCMP: the conversation of one run, as clients follow it. Types, `checkFcmp`, OpenAPI and `docs/streams.md` come from
  * it. Names and times are those of the protocol; `interaction.closed` is our addition.
  */
 export const fcmpVersion = 'fcmp/1.0'
@@ -93,7 +93,7 @@ export const fcmpEvent = z.discriminatedUnion(
     ),
     event(
       'interaction.closed',
-      'A question ends without answer and deadline. `withdrawn`: what it concerned is over. `left_to_inbox`: the run ends, and the question whether an action happened stays in the inbox.',
+      'A question ends without answer and deadline. `withdrawn`: its subject is over. `left_to_inbox`: the run ends, and the question whether an action happened stays in the inbox.',
       {
         interaction_id: text,
         resolution_mode: z.enum(['withdrawn', 'left_to_inbox']),
@@ -111,7 +111,7 @@ export const fcmpEvent = z.discriminatedUnion(
       { code: text, message: text.optional(), detail: text.optional() },
     ),
   ],
-  { error: ({ code }) => (code === 'invalid_union' ? `It is none of ${names()}.` : undefined) },
+  { error: ({ code }) => (code === 'invalid_union' ? `It is not one of ${names()}.` : undefined) },
 )
 
 const names = (): string => fcmpEvent.options.map(({ shape }) => shape.type.value).join(', ')

@@ -46,7 +46,7 @@ const display = z.strictObject({
   data: z.json().describe('For a table: a list of objects, or a list of rows. For ascii: a text.'),
 })
 
-/** What a model writes to hand a step to a person. One flat shape, since providers refuse unions at the top. */
+/** The arguments with which a model hands a step to a person. One flat shape: providers refuse unions at the top. */
 export const ecsInput = z.strictObject({
   type: z.enum(['form', 'confirmation', 'display']).default('form'),
   title: z.string().min(1).max(most.title).describe('What the person is asked, in a few words.'),

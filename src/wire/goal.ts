@@ -64,7 +64,7 @@ export const goalShape = z.object({
   }),
   used: z.object({ tokens: z.int(), tool_calls: z.int(), cost_usd: z.number(), wall_time_ms: z.int() }),
   tasks: listOf(taskFields),
-  /** Everything that a person has to answer before it can go on, or could; once it is over, which outcomes to settle. */
+  /** The questions that a person must or can answer; once the goal is over, the outcomes to settle. */
   waits_for: listOf({
     interaction_id: z.string(),
     interaction_kind: interactionKind,
@@ -80,7 +80,7 @@ export const goalShape = z.object({
 
 /** How serious a finding is. */
 export const severities = ['error', 'warning', 'suggestion', 'info'] as const
-/** What a finding is about. */
+/** The topic of a finding. */
 export const categories = ['correctness', 'security', 'performance', 'style', 'completeness'] as const
 
 const findingFields = {
@@ -104,7 +104,7 @@ const critiqueShape = z.object({
   plan_id: z.string(),
   event_id: z.int(),
   at: z.int(),
-  /** What was found has been erased since. */
+  /** The content of the finding has been erased. */
   is_redacted: z.boolean(),
   findings: listOf(findingFields),
 })
@@ -116,7 +116,7 @@ export type Goal = z.infer<typeof goalShape>
 
 const decision = { task: z.string().max(200).optional(), reason, replied_by: repliedBy }
 
-/** What can be asked of goals that exist. */
+/** The endpoints of goals that exist. */
 export const goalEndpoints = {
   listGoals: endpoint('list_goals', 'GET /api/goals', {
     query: z.strictObject({ ...pageQuery, state: goalState.optional() }),

@@ -14,7 +14,7 @@ const asked = {
   call_id: z.string().nullable(),
   /** The contract that waits for the answer. */
   execution_id: z.string().nullable(),
-  /** What asked, where no run did. */
+  /** The subject that asked, if it was not a run. */
   coordination_id: z.string().nullable(),
   goal_id: z.string().nullable(),
   task_id: z.string().nullable(),
@@ -26,7 +26,7 @@ export const interactionShape = z.object({
   ...asked,
   agent: z.string().nullable(),
   state: z.enum(stateNames(interactionMachine)),
-  /** What it is about, or why it is asked. For people: characters that hide or turn text around are escaped here. */
+  /** The topic or the reason of the question. For people: characters that hide or turn text around are escaped here. */
   prompt: z.string(),
   action_summary: z.string().nullable(),
   tool: z.string().nullable(),
@@ -34,16 +34,16 @@ export const interactionShape = z.object({
   arguments: jsonValue.nullable(),
   canonical_arguments: z.string().nullable(),
   irreversible: z.boolean().nullable(),
-  /** What an approval is bound to: tool, definition, arguments, policy. Equal calls have the same digest. */
+  /** The digest that binds an approval: tool, definition, arguments, policy. Equal calls have the same digest. */
   digest: z.string().nullable(),
   definition_sha256: z.string().nullable(),
-  /** What the answer must look like. */
+  /** The shape of the answer. */
   request: jsonObject,
   evidence: z.array(jsonValue).readonly(),
   opened_at: z.int(),
   deadline: z.int().nullable(),
   on_silence: kinds['interaction.opened'].shape.on_silence,
-  /** What silence does, in a sentence. */
+  /** The effect of silence, in a sentence. */
   silence: z.string(),
   closed_at: z.int().nullable(),
   closed_by: z.string().nullable(),
@@ -84,10 +84,10 @@ export type InboxItem = z.infer<typeof openInteractionShape>
 /** The answers to a settlement: the action happened, it did not, or the person leaves the question open. */
 export const settlementOutcome = z.enum(['happened', 'did_not', 'leave'])
 
-/** What a person found out about an action whose outcome is unknown. */
+/** The answer of a person about an action whose outcome is unknown. */
 export type SettlementOutcome = z.infer<typeof settlementOutcome>
 
-/** What an answer brought about. */
+/** The effect of an answer. */
 export const repliedShape = z.object({
   interaction_id: z.string(),
   session_id: z.string(),
@@ -133,7 +133,7 @@ export const replyShapes = {
 export type ReplyKind = keyof typeof replyShapes
 const signed = { replied_by: repliedBy, expected_waiting: expectedWaiting }
 
-/** What can be asked of the inbox. */
+/** The endpoints of the inbox. */
 export const interactionEndpoints = {
   listInbox: endpoint('list_inbox', 'GET /api/inbox', {
     query: z.strictObject(pageQuery),

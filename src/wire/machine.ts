@@ -29,7 +29,7 @@ const topologyShape = z.object({
   resumable_statuses: z.array(z.string()).readonly(),
 })
 
-/** Where one subject is, and what may become of it from there. */
+/** The state of one subject, and its possible moves. */
 export const subjectShape = z.object({
   machine: z.string(),
   subject_id: z.string(),
@@ -41,10 +41,10 @@ export const subjectShape = z.object({
   allowed: listOf({ trigger: z.string(), to: z.string(), needs: z.array(z.string()).readonly() }),
   forbidden: listOf({ to: z.string(), because: z.string() }),
 })
-/** Where one subject is, and what may become of it. */
+/** The state of one subject, and its possible moves. */
 export type SubjectCard = z.infer<typeof subjectShape>
 
-/** How many subjects are in each state that is not an end. */
+/** The number of subjects in each non-terminal state. */
 const occupancyShape = z.object({
   machines: listOf({
     machine: z.string(),
@@ -58,7 +58,7 @@ const occupancyShape = z.object({
   }),
 })
 
-/** What can be asked about the declarations and where subjects are. */
+/** The endpoints of the machines and their subjects. */
 export const machineEndpoints = {
   listMachines: endpoint('list_machines', 'GET /api/machines', {
     returns: z.array(z.object({ name: z.string(), version: z.int(), meaning: z.string() })),

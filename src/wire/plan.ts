@@ -28,14 +28,14 @@ const planRowShape = z.object(row)
 const waitingShape = z.object({
   interaction_id: z.string(),
   question_pack: questionPack,
-  /** When the defaults stand for the answers; null: it waits however long that takes. */
+  /** When questions get their defaults; null: no limit. */
   deadline: z.int().nullable(),
 })
 
-/** A plan with its moves, and what it waits for. */
+/** A plan with its moves and open questions. */
 const planShape = z.object({
   ...row,
-  /** The hash of everything that went in: the same input has the same run id everywhere. */
+  /** The hash of the input: the same input has the same run id everywhere. */
   run_id: z.string().nullable(),
   intent: jsonValue,
   policy: jsonValue,
@@ -53,17 +53,17 @@ const planShape = z.object({
   failure: failurePack.nullable(),
 })
 
-/** What the rules decided about a plan. */
+/** The verdicts of the rules on a plan. */
 const planRulesShape = z.object({
   /** One for each time the rules looked at the plan; the last one counts. */
   rounds: z.array(ruleDecisions).readonly(),
   risk: z.array(riskAssessment).readonly(),
 })
 
-/** As it was given, what its author added included. */
+/** As it was given, with the additions of its author. */
 const answered = answerPack.extend({ metadata: jsonObject.optional() })
 
-/** What a plan asked, and what was answered. */
+/** The questions of a plan with their answers. */
 const planQuestionsShape = z.object({
   waits_for: waitingShape.nullable(),
   /** The questions of each round and their answer; null without one. */
@@ -76,7 +76,7 @@ const planFilesShape = z.object({
   files: listOf({ name: z.string(), ref: z.string(), sha256: z.string() }),
 })
 
-/** Whether the frozen files are what was frozen. */
+/** Whether the frozen files are unchanged. */
 const planProofShape = z.object({
   is_sound: z.boolean(),
   problems: listOf({
@@ -85,9 +85,9 @@ const planProofShape = z.object({
     message: z.string(),
   }),
 })
-/** A plan with its moves, and what it waits for. */
+/** A plan with its moves and open questions. */
 export type PlanCard = z.infer<typeof planShape>
-/** What a plan asked, and what was answered. */
+/** The questions of a plan with their answers. */
 export type PlanQuestionsCard = z.infer<typeof planQuestionsShape>
 /** A plan in a list. */
 export type PlanRow = z.infer<typeof planRowShape>
@@ -98,7 +98,7 @@ const choice = z.union([
   z.strictObject({ data: jsonValue }),
 ])
 
-/** What can be asked of plans. */
+/** The endpoints of plans. */
 export const planEndpoints = {
   listPlans: endpoint('list_plans', 'GET /api/plans', {
     query: z.strictObject({ ...pageQuery, state: planState.optional() }),
@@ -123,13 +123,13 @@ export const planEndpoints = {
     body: z.strictObject({
       /** A refusal names every field that does not fit the schema. An empty checksum is filled in. */
       intent: jsonObject,
-      /** What a scan of the project found. Without it there is no plan. */
+      /** The result of a scan of the project. Without it there is no plan. */
       facts: jsonValue.optional(),
       /** Without it, nothing is remembered. */
       memory: jsonValue.optional(),
       session_id: id.optional(),
       answer_timeout_ms: z.int().min(1_000).max(31_536_000_000).optional(),
-      /** The coordination that this one takes the place of. */
+      /** The coordination that this one replaces. */
       recovers: id.optional(),
     }),
     returns: planShape,
@@ -137,7 +137,7 @@ export const planEndpoints = {
   answerPlan: endpoint('answer_plan', 'POST /api/plans/{coordination_id}/answer', {
     body: z.strictObject({
       answer_pack: jsonObject.optional(),
-      /** By key or id of a question: one of its values, an answer in words, or one as data. What is not named is left to its default. */
+      /** By key or id of a question: one of its values, a text, or data. Other questions get their defaults. */
       choices: z.record(z.string().max(200), choice).optional(),
       replied_by: repliedBy,
     }),

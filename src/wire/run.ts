@@ -9,7 +9,7 @@ import { fcmpEvent } from './fcmp.ts'
 import { expectedWaiting, interactionShape, repliedShape } from './interaction.ts'
 import { runStatus, usedShape } from './session.ts'
 
-/** How runs are listed, the most urgent status first: what people call it, and the option of `ps` that shows it. */
+/** The lists of runs, the most urgent status first: its name for people, and the option of `ps` that shows it. */
 export const runLists = [
   { status: 'waiting_user', label: 'Needs you', option: 'waiting' },
   { status: 'running', label: 'Running', option: 'running' },
@@ -19,7 +19,7 @@ export const runLists = [
   { status: 'canceled', label: 'Stopped' },
 ] as const satisfies readonly { readonly status: RunStatus; readonly label: string; readonly option?: string }[]
 
-/** What a run is submitted with: as in the library, by the same names. */
+/** The options of a submission: as in the library, by the same names. */
 export const submissionBody = z.strictObject({
   agent: z.string().min(1).max(200),
   input: jsonValue,
@@ -63,16 +63,16 @@ const listedRunShape = z.object({
 /** A run in a list. */
 export type ListedRun = z.infer<typeof listedRunShape>
 
-/** What keeps a queued run from being taken. */
+/** The reason why a queued run is not taken. */
 export const obstacleShape = z.object({
   what: z.enum(['session', 'agent', 'run']),
   id: z.string(),
   state: z.string(),
-  /** It does not go away by itself: a person answers, or brings the session back. */
+  /** A person must answer, or resume the session. */
   needs_person: z.boolean(),
   says: z.string(),
 })
-/** What keeps a queued run from being taken. */
+/** The reason why a queued run is not taken. */
 export type Obstacle = z.infer<typeof obstacleShape>
 
 /** A run by itself. */
@@ -90,14 +90,14 @@ const runShape = z.object({
   attempt: z.int(),
   submitted_at: z.int(),
   current_line: z.string(),
-  /** What keeps a queued run from being taken; null if a worker may take it, or has. */
+  /** The reason why a queued run is not taken; null if a worker may take it, or has. */
   held_up_by: obstacleShape.nullable(),
   /** It is running, and its process is gone: nothing happens until a process that works takes it. */
   is_abandoned: z.boolean(),
   pending_interaction_ids: z.array(z.string()).readonly(),
   used: usedShape,
   budget: budget.nullable(),
-  /** One that is not public has no result here, and nothing in any stream. */
+  /** A run that is not public has no result here, and no content in any stream. */
   visibility: z.enum(visibilities),
   result: jsonValue.nullable(),
   error_code: z.string().nullable(),
@@ -119,7 +119,7 @@ const resultShape = z.object({
   message: z.string().nullable(),
 })
 
-/** What became of a request to stop or steer. */
+/** The outcome of a request to stop or steer. */
 const stoppedShape = z.object({
   run_id: z.string(),
   status: z.string(),
@@ -127,7 +127,7 @@ const stoppedShape = z.object({
   accepted: z.boolean(),
 })
 
-/** What can be asked of runs. */
+/** The endpoints of runs. */
 export const runEndpoints = {
   listRuns: endpoint('list_runs', 'GET /api/runs', {
     query: z.strictObject({ ...pageQuery, status: runStatus.optional() }),
@@ -175,7 +175,7 @@ export const runEndpoints = {
   cancelRun: endpoint('cancel_run', 'POST /api/runs/{run_id}/cancel', { body: why, returns: stoppedShape }),
 }
 
-/** What can be asked of agents. */
+/** The endpoints of agents. */
 export const agentEndpoints = {
   listAgents: endpoint('list_agents', 'GET /api/agents', {
     returns: z.object({ items: z.array(agentShape).readonly() }),

@@ -22,7 +22,7 @@ const anyRune: z.ZodType = z.object({
   from: z.string().nullable().optional(),
   to: z.string().optional(),
   trigger: z.string().nullable().optional(),
-  /** What the guards of the move found. */
+  /** The readings of the move. */
   guards: z.array(z.object({ guard: z.string(), holds: z.boolean(), because: z.string() })).optional(),
   payload: jsonValue,
   payload_sha256: z.string(),
@@ -46,7 +46,7 @@ const runesShape = z.object({
 /** A page of the runes of a session. */
 export type RunesPage = z.infer<typeof runesShape>
 
-/** What a verification of the chain of a session found. */
+/** The result of verifying the chain of a session. */
 const auditShape = z.object({
   session_id: z.string(),
   is_sound: z.boolean(),
@@ -100,7 +100,7 @@ function refuseUnknownKinds(given: string, context: z.RefinementCtx): void {
   context.addIssue(`${shown} Known kinds, which "tool." and the like select by their beginning: ${known.join(', ')}.`)
 }
 
-/** What can be asked of the record of a session. */
+/** The endpoints of the record of a session. */
 export const runeEndpoints = {
   listRunes: endpoint('list_runes', 'GET /api/sessions/{session_id}/runes', {
     query: z.strictObject({
@@ -124,7 +124,7 @@ export const runeEndpoints = {
       /** When that was; null before the first event. */
       at: z.int().nullable(),
       subjects: z.array(subjectShape),
-      /** What this event moved. */
+      /** The moves of this event. */
       moves: z.array(
         z.object({
           machine: z.string(),

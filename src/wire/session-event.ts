@@ -97,7 +97,7 @@ export const sessionEvent = z.discriminatedUnion('type', [
   ecs,
   event('tool_result', 'A call has its result.', { ...resultOfTool, result: jsonValue.nullable() }),
   event('execution_state', 'A contract moves.', executionState.shape),
-  event('memory_saved', 'A contract is over, and what is remembered of it is saved.', {
+  event('memory_saved', 'A contract is over, and the memory of it is saved.', {
     count: z.int().positive(),
     entries: z.array(kinds['memory.committed']),
   }),
@@ -109,7 +109,7 @@ export const sessionEvent = z.discriminatedUnion('type', [
     trigger: z.string().nullable(),
     session_id: z.string(),
   }),
-  event('done', 'A run is over; once for each run, whatever became of it.', {
+  event('done', 'A run is over; once for each run, with any outcome.', {
     run_id: z.string(),
     status: z.enum(stateNames(runMachine).filter((status) => isTerminal(runMachine, status))),
     result: jsonValue.nullable(),
@@ -133,7 +133,7 @@ export type SentEvent<T extends SessionEventType> = Extract<Sent, { readonly typ
 
 type SessionEventType = Sent['type']
 
-/** What a rune gives rise to; the stream adds where it comes from. */
+/** An event without its origin, which the stream adds. */
 export type SessionEvent = {
   [T in SessionEventType]: Pick<Extract<Sent, { readonly type: T }>, 'type' | 'payload'>
 }[SessionEventType]

@@ -20,14 +20,14 @@ const waitingShape = z.object({
   since: z.int(),
 })
 
-/** What a process that is gone left running. */
+/** An abandoned run. */
 export const abandonedShape = z.object({
   run_id: z.string(),
   /** Calls that may have happened or not, until a process that works takes the run. */
   unsettled: z.int(),
   says: z.string(),
 })
-/** What a process that is gone left running. */
+/** An abandoned run. */
 export type Abandoned = z.infer<typeof abandonedShape>
 
 /** A session in a list. */
@@ -40,7 +40,7 @@ export const summaryShape = z.object({
   created_at: z.int(),
   /**
    * When something in it last counted: it, a run, a goal or a plan moved, a question opened or closed, an agent answered or
-   * called a tool, someone steered or redacted. What a call does in between, deltas and progress do not count.
+   * called a tool, someone steered or redacted. Other moves of a call, deltas and progress do not count.
    */
   updated_at: z.int(),
   /** The event that it was. */
@@ -64,7 +64,7 @@ export const summaryShape = z.object({
 /** A session in a list. */
 export type SummaryCard = z.infer<typeof summaryShape>
 
-/** What was spent. */
+/** The used budget. */
 export const usedShape = z.object({ tokens: z.int(), tool_calls: z.int(), wall_time_ms: z.int() })
 
 /** A session by itself. `event_id` is where a stream goes on from what stands here. */
@@ -72,7 +72,7 @@ const sessionShape = z.object({
   ...summaryShape.shape,
   /** The last event of the session. */
   event_id: z.int(),
-  /** What suspended it; null while it is not suspended. */
+  /** The cause of the suspension; null while it is not suspended. */
   suspension: z.object({ by: z.enum(['budget', 'errors']), reason: z.string() }).nullable(),
   is_sealed: z.boolean(),
   is_archived: z.boolean(),
@@ -97,7 +97,7 @@ export type SessionCard = z.infer<typeof sessionShape>
 /** A session that was moved, with its new state. */
 const moved = z.object({ session_id: z.string(), state: sessionState })
 
-/** What can be asked of sessions. */
+/** The endpoints of sessions. */
 export const sessionEndpoints = {
   createSession: endpoint('create_session', 'POST /api/sessions', {
     body: z.strictObject({

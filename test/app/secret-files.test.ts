@@ -105,7 +105,7 @@ test.each(['in the usual place', 'beside the store'])(
     const file = where === 'in the usual place' ? usual : join(folder, 'app.db.key')
     const other = putOtherKey(file)
     const note = join(folder, 'app.db.pub')
-    const refusal = `${file} cannot be used: it holds another key than that of this store, whose public half is in ${note}.`
+    const refusal = `${file} cannot be used: the key in this file does not belong to this store (public key in ${note}).`
     for (const line of ['checkpoint', 'redact ses_1 1 --reason gone', `export ses_1 -o ${join(folder, 'bundle')}`])
       expect(await runCli([...line.split(' '), '--store', store])).toMatchObject({
         exit: 1,
@@ -164,7 +164,7 @@ test('F-85 secrets: a backup has the key of the store beside it', async () => {
 test.each<readonly [string, () => void, RegExp]>([
   ['lost', () => rmSync(keyFileOf(store)), /the key of this store is missing/],
   ['empty', () => writeFileSync(keyFileOf(store), ''), /it holds no Ed25519 key/],
-  ['of another store', () => void putOtherKey(keyFileOf(store)), /it holds another key than that of this store/],
+  ['of another store', () => void putOtherKey(keyFileOf(store)), /the key in this file does not belong to this store/],
 ])('F-85 backup: it says that the key is not in the copy when that is %s', async (_, spoil, problem) => {
   keyOf(store).signer()
   spoil()
@@ -213,7 +213,7 @@ test('F-85 doctor: it reports as bad that the key and the token cannot be made',
   expect(exit).toBe(1)
   for (const secret of ['key', 'token']) {
     expect(out).toMatch(new RegExp(`bad +${secret} file +.* it cannot be made \\(ENOTDIR\\)`))
-    expect(err).toContain(`Next, for the ${secret} file: name a folder`)
+    expect(err).toContain(`Next, for the ${secret} file: set STATEWRIGHT_HOME to a writable folder`)
   }
   // The same folder, once it can be used.
   rmSync(file)

@@ -307,7 +307,7 @@ test('runelog commands: a backup is taken while the store is held, verifies by i
   const { exit, out } = await runCli(['verify', '--store', `sqlite:${copy}/store.db`])
   expect(exit).toBe(0)
   expect(out).toMatch(/^ses_1: 10 events.*\nses_2: 7 events/)
-  expect(await backup()).toMatchObject({ exit: 1, err: expect.stringContaining('it is there already') })
+  expect(await backup()).toMatchObject({ exit: 1, err: expect.stringContaining('it exists already') })
 })
 
 test.each([

@@ -30,6 +30,15 @@ const folders = [
   'src/kernel',
   'src/observation',
   'src/machines',
+  'src/cli',
+  'src/app',
+  'src/surface',
+  'src/server',
+  'src/wire',
+  'src/entry',
+  'src/faults',
+  'src/demo',
+  'console',
 ]
 
 /** Generated from those sentences, and this file. */

@@ -56,7 +56,7 @@ describe('checkBatch: moves that do not belong together are refused', () => {
     [
       'a tool without its contract',
       [move('tool.success', 'c1')],
-      /c1: these moves are no sequence of thread rows: tool\.success/,
+      /c1: the moves are not a sequence of thread rows: tool\.success/,
     ],
     [
       'the result in the append that begins the effect',
@@ -85,11 +85,11 @@ describe('checkBatch: moves that do not belong together are refused', () => {
       /approval_asked needs parked in the same append/,
     ],
     ['a run that is queued without an answer', [move('run.interaction.reply.accepted')], /replied needs answered/],
-    ['a run that ends while its turn goes on', [move('run.turn.succeeded')], /no sequence of frame rows/],
+    ['a run that ends while its turn goes on', [move('run.turn.succeeded')], /not a sequence of frame rows/],
     [
       'the moves of one row in two threads',
       [move('tool.success', 'c1'), move('contract.succeed', 'c2')],
-      /c1: these moves are no sequence.*/,
+      /c1: the moves are not a sequence.*/,
     ],
   ])('%s', (_, batch, problem) => {
     expect(checkBatch(couplings, batch).join('\n')).toMatch(problem)

@@ -62,7 +62,7 @@ test.each([
 test.each(['mysql://host/shop', './a.db', 'memory:x', ''])(
   'store URL: %j is refused with the URLs that are allowed',
   (url) => {
-    expect(() => parseStoreUrl(url)).toThrow(/no supported store URL.*sqlite:\.\/file\.db, postgres:\/\/HOST/)
+    expect(() => parseStoreUrl(url)).toThrow(/not a supported store URL.*sqlite:\.\/file\.db, postgres:\/\/HOST/)
   },
 )
 

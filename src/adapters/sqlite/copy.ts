@@ -14,8 +14,7 @@ const companions = ['.pub', '.blobs', '.segments']
  */
 export function copyStore(path: string, folder: string, key: string | undefined): string {
   refuseSecondName(path)
-  if (existsSync(folder))
-    throw faults.file_unusable({ file: folder, problem: 'it is there already; name a new folder.' })
+  if (existsSync(folder)) throw faults.file_unusable({ file: folder, problem: 'it exists already; name a new folder.' })
   const draft = `${folder}.part`
   const name = basename(path)
   try {

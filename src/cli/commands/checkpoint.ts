@@ -14,7 +14,7 @@ import { hereOrThere, sessionIds, sessionNamed } from '../reach.ts'
 /** The command `checkpoint`. */
 export const checkpointCommand = command({
   usage: 'statewright checkpoint [session] [-o FILE] [--json]',
-  summary: 'Sign where each log ends. Keep the lines out of reach of everyone who can write to the store.',
+  summary: 'Sign where each log ends. Keep the lines where no writer of the store can change them.',
   takes: [0, 1],
   options: {
     ...hereOrThereOptions,
@@ -121,7 +121,7 @@ export const exportCommand = command({
   takes: 1,
   options: { output: text('the file to write', 'o'), ...clientOptions },
   async run({ on, values: { output: path, json }, io, print, refuse }) {
-    if (path === undefined) throw refuse('Say where to, with -o FILE.')
+    if (path === undefined) throw refuse('Name a file with -o FILE.')
     await on('look', ['session'], async (client, { session_id }) => {
       const lines = await client.bundle(session_id)
       const writing = writeBundle({ io, session_id, lines }, path)

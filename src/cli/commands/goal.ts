@@ -20,7 +20,7 @@ import { clientOptions, flag, reasonOption, text } from '../options.ts'
 import { critiqueLines, goalLines, goalRows, openLines, settling } from '../render/goal.ts'
 
 const decisionOptions = {
-  task: text('a review of the goal, by the name of its task; else the plan, and for reject the only open review'),
+  task: text('the task whose review this answers. Default: the plan (reject: the only open review)'),
   ...reasonOption,
 }
 
@@ -29,23 +29,23 @@ const start = command({
   summary: 'Set a goal and watch it: planned, judged, approved, executed, reviewed, until it is met.',
   takes: 1,
   options: {
-    plan: text('a plan in JSON or YAML: a draft with tasks, or a whole intent; else the planner drafts'),
+    plan: text('a plan in JSON or YAML: a draft with tasks, or a whole intent. Default: a draft of the planner'),
     mode: text('interactive, or auto: people are asked only for reviews that the plan demands'),
-    questions: text('how many questions the plan may ask; else 10'),
-    auto: flag('start as soon as the plan is judged; reviews are still asked for'),
-    planner: text('the agent that drafts plans; else the one called planner'),
-    critic: text('the agent that examines the results; else the one called critic'),
-    tokens: text('how many tokens the goal may use, with everyone who works for it'),
-    calls: text('how many tool calls'),
-    minutes: text('how long it may take'),
-    iterations: text('how often it may be executed and reviewed; else 10'),
-    parallel: text('how many tasks at once; else 4'),
+    questions: text('the question budget of the plan. Default: 10'),
+    auto: flag('start as soon as the plan is judged; reviews still need a person'),
+    planner: text('the agent that drafts plans. Default: planner'),
+    critic: text('the agent that reviews the results. Default: critic'),
+    tokens: text('the limit of tokens, with those of all agents of the goal'),
+    calls: text('the limit of tool calls'),
+    minutes: text('the limit of time'),
+    iterations: text('the limit of iterations of execute and review. Default: 10'),
+    parallel: text('the number of tasks at once. Default: 4'),
     ...clientOptions,
   },
   async run(call) {
     const { words, values, io, count } = call
     const [goal = ''] = words
-    if (goal.trim() === '') throw call.refuse('Say what to reach.')
+    if (goal.trim() === '') throw call.refuse('Name the goal.')
     const { plan: file, mode, auto, json } = values
     const minutes = count('minutes')
     const given = {
@@ -77,7 +77,7 @@ type GoalBody = NonNullable<Parameters<typeof startGoal.run>[1]['body']>
 
 const show = command({
   usage: 'statewright goal show GOAL',
-  summary: 'The tasks of a goal with their states and owners, and what it waits for.',
+  summary: 'Show the tasks of a goal with their states and owners, and its open questions.',
   takes: 1,
   options: clientOptions,
   run: ({ on, paint, print, next }) =>
@@ -92,7 +92,7 @@ const show = command({
 
 const critique = command({
   usage: 'statewright goal critique GOAL',
-  summary: 'What the critic found in each review of a goal. Over HTTP this takes a token with the scope admin.',
+  summary: 'Show the findings of each review of a goal. Over HTTP this needs a token with the scope admin.',
   takes: 1,
   options: clientOptions,
   run: ({ on, values, io, paint, print }) =>
@@ -105,10 +105,10 @@ const critique = command({
 
 const watch = command({
   usage: 'statewright goal watch GOAL [--work]',
-  summary: 'The graph of a goal as it changes, until it is over.',
+  summary: 'Show the graph of a goal as it changes, until the goal is over.',
   takes: 1,
   options: {
-    work: flag('work on it here as well, where no server or worker does'),
+    work: flag('also work on this goal if no server or worker does'),
     ...clientOptions,
   },
   run: (call) => {
@@ -122,7 +122,7 @@ const watch = command({
 
 const list = command({
   usage: 'statewright goal list [--state STATE]',
-  summary: 'Goals that are not over, or those in one state.',
+  summary: 'List the goals that are not over, or those in one state.',
   options: {
     state: text(`one of ${stateNames(goalMachine).join(', ')}`),
     ...clientOptions,
@@ -148,7 +148,7 @@ const approve = command({
 
 const reject = command({
   usage: 'statewright goal reject GOAL [--task REVIEW] [-m REASON] [--plan FILE]',
-  summary: 'Reject the plan of a goal, refuse a review, or say that what a blocked goal waits for will not come.',
+  summary: 'Reject the plan of a goal, refuse a review, or give up a blocked goal.',
   takes: 1,
   options: {
     ...decisionOptions,
@@ -165,7 +165,7 @@ const reject = command({
 
 const cancel = command({
   usage: 'statewright goal cancel GOAL [-m REASON]',
-  summary: 'Give a goal up, with everything that is under way for it.',
+  summary: 'Stop a goal and all its runs.',
   takes: 1,
   options: { ...reasonOption, ...clientOptions },
   run: ({ on, values, paint, print, next }) =>

@@ -16,7 +16,7 @@ import { ago, columns, remaining, safeLine } from '../render/text.ts'
 
 const inbox = command({
   usage: 'statewright inbox [ID]',
-  summary: 'Everything that waits for a person, oldest first; with an id, all there is to know about one question.',
+  summary: 'List the open questions, oldest first. With an id, show everything about one question.',
   takes: [0, 1],
   options: clientOptions,
   run: (call) =>
@@ -55,7 +55,7 @@ async function printInbox(client: Client, { io, values, print, next }: InboxCall
     io.err(safeLine(lost.says))
     next(`show ${lost.execution_id}`, `watch ${lost.run_id} --work`)
   }
-  if (first === undefined && lost === undefined) io.err('Nothing waits for a person.')
+  if (first === undefined && lost === undefined) io.err('No question is open.')
   else if (first !== undefined) next(`inbox ${first.interaction_id}`, verbFor(first))
   if (page.next_cursor !== null) io.err('There are more than 200.')
 }
@@ -69,7 +69,7 @@ async function printCard(client: Client, { words, io, values, paint, print, next
 }
 
 const replyOptions = {
-  as: text('the name that is recorded with it'),
+  as: text('the name to record with the answer'),
   key: text('an idempotency key: the same answer with the same key may be sent again'),
   ...clientOptions,
 }
@@ -117,14 +117,14 @@ async function suggestWatch({ values: { server, config, json }, io, next }: Repl
 }
 
 const approveOptions = {
-  yes: flag('do not ask; for what cannot be undone, only with --digest', 'y'),
-  digest: text('the whole digest of what you have seen; anything else is refused'),
+  yes: flag('do not prompt; irreversible actions also need --digest', 'y'),
+  digest: text('the complete digest of the question that you saw; any other is refused'),
   ...replyOptions,
 }
 
 const approveCommand = command({
   usage: 'statewright approve ID [--yes [--digest DIGEST]]',
-  summary: 'Let an action be carried out: exactly the one that is shown. What cannot be undone needs its digest typed.',
+  summary: 'Approve exactly the action that is shown. An irreversible action needs its digest.',
   takes: 1,
   options: approveOptions,
   run: (call) =>
@@ -155,19 +155,19 @@ async function confirmed(
   const { proof, needsDigest, isGiven } = proofOf(asked)
   if (yes) {
     if (!needsDigest || given !== undefined) return seen
-    throw refuse(`It cannot be undone: give its digest too, --yes --digest DIGEST. ${lookAgain}`)
+    throw refuse(`The action is irreversible: pass its digest too, --yes --digest DIGEST. ${lookAgain}`)
   }
   if (!io.terminal.isInteractive)
-    throw refuse(`No one can be asked here: say --yes${needsDigest ? ' --digest DIGEST' : ''}. ${lookAgain}`)
+    throw refuse(`No person can be asked here: pass --yes${needsDigest ? ' --digest DIGEST' : ''}. ${lookAgain}`)
   for (const line of card(asked, io.host.now(), paint)) io.err(line)
   return isGiven((await io.terminal.ask(`Type ${proof} to approve: `))?.trim() ?? '') ? seen : undefined
 }
 
 const denyCommand = command({
   usage: 'statewright deny ID [-m REASON]',
-  summary: 'Do not let an action be carried out. The agent is told why.',
+  summary: 'Deny an action. The agent receives the reason.',
   takes: 1,
-  options: { message: text('why; the agent reads it', 'm'), ...replyOptions },
+  options: { message: text('the reason, which the agent receives', 'm'), ...replyOptions },
   run: (call) =>
     reply(call, 'denied', async ({ client, asked, request, signature }) => {
       refuseOther(call, asked, 'approval')
@@ -176,15 +176,15 @@ const denyCommand = command({
 })
 
 const answerOptions = {
-  reject: flag('say no to a form or a confirmation'),
-  message: text('why; the agent reads it', 'm'),
+  reject: flag('reject a form or a confirmation'),
+  message: text('the reason, which the agent receives', 'm'),
   reply: text('the whole reply as JSON'),
   ...replyOptions,
 }
 
 const answerCommand = command({
   usage: 'statewright answer ID [TEXT | NAME=VALUE …] [--reject [-m REASON]] [--reply JSON]',
-  summary: 'Answer a question with a text, or a form with its fields. What is not named gets its default.',
+  summary: 'Answer a question with a text, or a form with its fields. Other fields get their defaults.',
   takes: [1, 100],
   options: answerOptions,
   run: (call) =>
@@ -221,21 +221,21 @@ const whatLeavingDoes = 'the run ends as failed, and the question is asked again
 
 const settleCommand = command({
   usage: 'statewright settle ID --happened [--result JSON] | --did-not-happen | --leave [-m REASON]',
-  summary: 'Say what became of an action whose outcome is unknown. Look before you say it.',
+  summary: 'Report whether an action with an unknown outcome happened. Check the other system first.',
   takes: 1,
   options: {
     happened: flag('it happened; it is not done again'),
     'did-not-happen': flag('it did not happen; it may be tried again'),
     leave: flag(`you do not know; ${whatLeavingDoes}`),
-    result: text('what came of it, as JSON'),
-    message: text('how you know', 'm'),
+    result: text('the result of the action, as JSON'),
+    message: text('the reason for the answer, which is recorded', 'm'),
     ...replyOptions,
   },
   async run(call) {
     const first = call.onlyOne(['happened', 'did-not-happen', 'leave'])
     const done = first === 'leave' ? `not settled; ${whatLeavingDoes}` : 'settled'
     return reply(call, done, async ({ client, asked, request, signature }) => {
-      if (first === undefined) throw call.refuse('Say one of --happened, --did-not-happen and --leave.')
+      if (first === undefined) throw call.refuse('Choose one of --happened, --did-not-happen and --leave.')
       refuseOther(call, asked, 'settlement')
       const settled = { outcome: outcomes[first], result: call.json('result'), reason: call.values.message }
       return client.call(settle, { ...request, body: withoutUndefined({ ...settled, ...signature }) })

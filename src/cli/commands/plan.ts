@@ -10,7 +10,7 @@ const make = command({
   name: 'plan INTENT',
   usage:
     'statewright plan INTENT [--registry DIR] [--policy FILE] [--facts FILE|DIR] [--memory FILE] [--answers FILE] [--recovers ID|DIR] [-o DIR] [--key FILE] [--store URL] [--server URL] [--json]',
-  summary: 'Make a plan of an intent: judged, frozen, with a reason for every verdict. Nothing runs.',
+  summary: 'Make a plan from an intent: judged, frozen, with a reason for every verdict. Nothing runs.',
   takes: 1,
   options: makeOptions,
   run: async (call) => (await import('./plan/make.ts')).makePlan(call),
@@ -18,7 +18,8 @@ const make = command({
 
 const answer = command({
   usage: 'statewright plan answer ID NAME=VALUE … | FILE [--as NAME] [-o DIR] [--store URL] [--server URL] [--json]',
-  summary: 'Answer what a plan asks. What is not named gets its default; against the rules, it asks again.',
+  summary:
+    'Answer the questions of a plan. Other questions get their defaults. If an answer breaks a rule, the plan asks again.',
   takes: [2, 60],
   options: answerOptions,
   run: async (call) => (await import('./plan/stored.ts')).answerQuestions(call),
@@ -26,7 +27,7 @@ const answer = command({
 
 const show = command({
   usage: 'statewright plan show [ID] [--moves] [-o DIR] [--store URL] [--server URL] [--json]',
-  summary: 'Where a plan of a store stands, and what it asks; without an id, every plan there is.',
+  summary: 'Show the state of a plan and its questions. Without an id, list all plans of the store.',
   takes: [0, 1],
   options: showOptions,
   run: async (call) => (await import('./plan/stored.ts')).showPlan(call),
@@ -34,7 +35,7 @@ const show = command({
 
 const verify = command({
   usage: 'statewright plan verify DIR [--key FILE] [--json]',
-  summary: 'Prove that no byte of a frozen plan was changed; with a key, also who signed it. Exit 5 if not.',
+  summary: 'Prove that no byte of a frozen plan was changed; with a key, also its signature. Exit 5 if not.',
   takes: 1,
   options: verifyOptions,
   run: async (call) => (await import('./plan/explain.ts')).verifyFolder(call),
@@ -43,7 +44,7 @@ const verify = command({
 const explain = command({
   usage:
     'statewright plan explain INTENT|DIR|ID [--registry DIR] [--policy FILE] [--facts FILE|DIR] [--memory FILE] [--answers FILE] [--json]',
-  summary: 'Say why each command got its verdict: the rules that spoke, their reasons, the evidence, the guards.',
+  summary: 'Explain the verdict of each command: the rules that fired, their reasons, the evidence, the guards.',
   takes: 1,
   options: explainOptions,
   run: async (call) => (await import('./plan/explain.ts')).explainPlan(call),
@@ -51,7 +52,7 @@ const explain = command({
 
 const init = command({
   usage: 'statewright plan init [FILE]',
-  summary: 'Write an intent to begin with, every field explained; without a file, print it.',
+  summary: 'Write a commented intent to start from. Without a file, print it.',
   takes: [0, 1],
   options: {},
   async run({ words: [file], io: { host, out, err } }) {
@@ -67,8 +68,7 @@ const init = command({
 export const planCommand = withVerbs(
   {
     name: 'plan',
-    summary:
-      'Judge a plan before anything runs: make one of an intent, answer it, look at it, prove it, explain its verdicts, begin an intent.',
+    summary: 'Judge a plan before anything runs: write its intent, make it, answer, show, verify or explain it.',
   },
   make,
   { answer, show, verify, explain, init },
@@ -80,8 +80,8 @@ export const factsCommand = command({
   summary: 'Scan a project folder: languages, manifests, scripts, pipelines, tests, owners, each with file and line.',
   takes: 1,
   options: {
-    project: text('the project_id of the pack; else "project"'),
-    out: text('write the fact pack to this file', 'o'),
+    project: text('the project_id of the pack. Default: project'),
+    out: text('the file for the fact pack', 'o'),
     json: flag('print the fact pack'),
   },
   async run({ words: [folder = ''], values: { project = 'project', out: file, json }, io: { host, out, err } }) {

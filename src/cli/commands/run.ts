@@ -15,7 +15,7 @@ import { budgetWords, clientOptions, flag, text, whereOptions } from '../options
 import { resolveId } from '../reach.ts'
 import { createViewer } from '../render/viewer.ts'
 
-const agentOption = { agent: text('which agent; needed where there are several', 'a') }
+const agentOption = { agent: text('the agent; required if there are several', 'a') }
 
 /** The command `run`. */
 export const runCommand = command({
@@ -24,21 +24,21 @@ export const runCommand = command({
   takes: 1,
   options: {
     ...agentOption,
-    session: text('in this session instead of a new one'),
-    budget: text(`what the run may spend: ${budgetWords}`),
-    'session-budget': text('what a new session may spend in all its runs; as --budget'),
-    'reply-optional': flag('do not wait for a reply for ever: after replyTimeoutMs the agent decides by itself'),
-    auto: flag('ask no one: what needs approval is denied unless it was approved beforehand'),
-    quiet: flag('only what the agent says', 'q'),
+    session: text('the session of the run. Default: a new one'),
+    budget: text(`the budget of the run: ${budgetWords}`),
+    'session-budget': text('the budget of a new session for all its runs, as --budget'),
+    'reply-optional': flag('do not wait for replies without limit: after replyTimeoutMs the agent decides by itself'),
+    auto: flag('ask no person: deny calls that need approval, unless they were approved before'),
+    quiet: flag('show only the text of the agent', 'q'),
     ...clientOptions,
   },
   async run(call) {
     const { words, values, io } = call
     const [input = ''] = words
-    if (input.trim() === '') throw call.refuse('Say what to do.')
+    if (input.trim() === '') throw call.refuse('Name the job.')
     call.onlyOne(['auto', 'reply-optional'])
     if (values.session !== undefined && values['session-budget'] !== undefined)
-      throw call.refuse('A session gets its budget when it begins; resume --budget gives a suspended one a larger.')
+      throw call.refuse('A session gets its budget at its beginning. resume --budget raises it after a suspension.')
     const limits = withoutUndefined({
       budget: call.budget('budget'),
       session_budget: call.budget('session-budget'),
@@ -102,15 +102,15 @@ export function commandsAfter(followed: Followed, session_id: string, run_id: st
 
 const chatOptions = {
   ...agentOption,
-  session: text('go on with this session'),
-  'session-budget': text(`what a new session may spend: ${budgetWords}`),
+  session: text('the session to continue. Default: a new one'),
+  'session-budget': text(`the budget of a new session: ${budgetWords}`),
   ...whereOptions,
 }
 
 /** The command `chat`. */
 export const chatCommand = command({
   usage: 'statewright chat [--agent NAME] [--session ID] [--session-budget LIMITS]',
-  summary: 'Talk with an agent, message by message, in one session. It is all there when you come back.',
+  summary: 'Talk with an agent, message by message, in one session. You can continue it later.',
   options: chatOptions,
   async run(call) {
     const { io } = call

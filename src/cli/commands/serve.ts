@@ -11,17 +11,17 @@ import { flag, text, whereOptions } from '../options.ts'
 /** The command `serve`. */
 export const serveCommand = command({
   usage: 'statewright serve [--config FILE] [--store URL] [--host HOST] [--port PORT]',
-  summary: 'Serve a store over HTTP, and work on its runs, until told to stop.',
+  summary: 'Serve a store over HTTP, and work on its runs, until stopped.',
   options: {
-    config: text(`what to serve; else ${defaultConfigFile}`),
+    config: text(`the config file. Default: ${defaultConfigFile}`),
     store: whereOptions.store,
-    host: text(`where to listen; else ${defaultHost}, which only this machine reaches`),
-    port: text(`the port; else ${defaultPort} or, if that is taken, a free one`),
-    'allow-host': text('more names that the server is called by, separated by commas'),
-    'tls-cert': text('a certificate in PEM; needed to be reached from other machines'),
+    host: text(`the address to listen on. Default: ${defaultHost}, which only this machine reaches`),
+    port: text(`the port. Default: ${defaultPort}, or a free one if that is taken`),
+    'allow-host': text('more names for the Host header, separated by commas'),
+    'tls-cert': text('a certificate in PEM; other machines need it to connect'),
     'tls-key': text('its key in PEM'),
-    'allow-plain-http': flag('let others reach it without TLS: something in front encrypts'),
-    quiet: flag('log what goes wrong, and not every request'),
+    'allow-plain-http': flag('accept other machines without TLS, because a proxy in front uses TLS'),
+    quiet: flag('log problems only, and not every request'),
   },
   async run({
     values: { 'tls-cert': cert, 'tls-key': key, 'allow-host': hosts = '', config, store, ...values },
@@ -54,9 +54,9 @@ export const serveCommand = command({
 /** The command `worker`. */
 export const workerCommand = command({
   usage: 'statewright worker [--config FILE] [--store URL]',
-  summary: 'Work on the runs of a store until told to stop. On PostgreSQL, as many workers as you like share them.',
+  summary: 'Work on the runs of a store until stopped. On PostgreSQL, any number of workers share them.',
   options: {
-    config: text(`what to work with; else ${defaultConfigFile}`),
+    config: text(`the config file. Default: ${defaultConfigFile}`),
     store: whereOptions.store,
   },
   async run({ values: { config, store }, io }) {

@@ -12,10 +12,10 @@ import { columns, safeJson, safeLine } from '../render/text.ts'
 
 const demo = command({
   usage: 'statewright demo [--folder DIR] [--yes]',
-  summary: 'See an agent killed in the middle of a payment, and what comes of it. No key, no network, under 30 s.',
+  summary: 'Kill an agent during a payment and watch the recovery. No key, no network, under 30 s.',
   options: {
-    folder: text('where to keep the data; else a new temporary folder'),
-    yes: flag('let the demo answer its own questions; so it does without a terminal', 'y'),
+    folder: text('the folder for the data. Default: a new temporary folder'),
+    yes: flag("answer the demo's questions automatically (the default without a terminal)", 'y'),
   },
   run: ({ values: { folder, yes = false }, io }) =>
     io.host.playDemo(io, { folder, answersItself: yes || !io.terminal.isInteractive }),
@@ -23,7 +23,7 @@ const demo = command({
 
 const doctor = command({
   usage: 'statewright doctor [--store URL] [--config FILE] [--server URL] [--json]',
-  summary: 'Look at the machine, the store and the config, and say what has to be fixed and how.',
+  summary: 'Check the machine, the store and the config, and name each problem with its fix.',
   options: clientOptions,
   async run({ values, paint, io: { host, out, err } }) {
     const findings = await host.examine(whereOf(values))
@@ -42,7 +42,7 @@ const doctor = command({
 
 const init = command({
   usage: 'statewright init [FILE]',
-  summary: 'Write a commented config with one agent and one tool, which runs as it is.',
+  summary: 'Write a commented config with one agent and one tool. It runs unchanged.',
   takes: [0, 1],
   options: {},
   async run({ words: [file = defaultConfigFile], io: { out, err, program } }) {
@@ -51,7 +51,7 @@ const init = command({
       await writeFile(file, exampleConfig, { flag: 'wx' })
     } catch (error) {
       const isThere = (error as { code?: string }).code === 'EEXIST'
-      const problem = isThere ? 'it is there already; name another file.' : (error as Error).message
+      const problem = isThere ? 'it exists already; name another file.' : (error as Error).message
       throw faults.file_unusable({ file, problem }, { cause: error })
     }
     out(`${file} is written.`)

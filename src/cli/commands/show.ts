@@ -20,10 +20,10 @@ import { guardLines, recordLine } from '../render/story.ts'
 import { clockTime, columns, inOrder, safe, safeJson } from '../render/text.ts'
 
 const options = {
-  events: flag('every public event instead, oldest first'),
-  conversation: flag('of a run: its conversation so far (FCMP), one event of JSON per line'),
-  graph: flag('where reasoning stands instead: what is pending, what is over or waits, what a resume expects'),
-  at: text('the event after which the graph is shown; else the last one'),
+  events: flag('show every public event, oldest first'),
+  conversation: flag('show the conversation of a run so far (FCMP), one event of JSON per line'),
+  graph: flag('show the state of reasoning: pending, ended and waiting calls, and the input that a resume expects'),
+  at: text('the event after which to show the graph. Default: the last one'),
   ...clientOptions,
 }
 
@@ -31,7 +31,7 @@ const options = {
 export const showCommand = command({
   usage: 'statewright show ID [--events | --conversation | --graph [--at EVENT]]',
   summary:
-    'What a session or a run is doing, what it waits for, and what happened last; what became of one execution (exe_…); the whole of a kept output (blob_…).',
+    'Show the state, open questions and last events of a session or run; the outcome of an execution (exe_…); a kept output (blob_…).',
   takes: 1,
   options,
   async run(call) {

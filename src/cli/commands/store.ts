@@ -97,9 +97,9 @@ const archive = command({
 
 const redact = command({
   usage: 'statewright redact SESSION EVENT_ID --reason TEXT',
-  summary: 'Erase the content of one event for good. That it was erased, and why, is recorded; the log still verifies.',
+  summary: 'Erase the content of one event for good. The reason is recorded. The log still verifies.',
   takes: 2,
-  options: { ...hereOrThereOptions, ...jsonOption, reason: text('why; it is recorded') },
+  options: { ...hereOrThereOptions, ...jsonOption, reason: text('the reason, which is recorded') },
   async run(call) {
     const [, event = ''] = call.words
     const { reason = '' } = call.values

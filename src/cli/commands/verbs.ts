@@ -25,9 +25,9 @@ const steer = command({
 
 const cancel = command({
   usage: 'statewright cancel RUN [--gently] [-m REASON]',
-  summary: 'Stop a run now. An irreversible action that has begun is never called cancelled: you are asked about it.',
+  summary: 'Stop a run now. If an irreversible action has begun, you are asked whether it happened.',
   takes: 1,
-  options: { gently: flag('let the effects that are under way finish first'), ...verbOptions },
+  options: { gently: flag('let the effects under way finish first'), ...verbOptions },
   run: ({ on, values, io, print, next }) =>
     on('act', ['run'], async (client, { id: run_id }) => {
       const asked = { params: { run_id }, body: withoutUndefined({ reason: values.message }) }
@@ -38,7 +38,7 @@ const cancel = command({
       print(stopped, () => [stopped.accepted ? now : late])
       const unknown = is_terminal ? pending_interaction_ids : []
       if (unknown.length > 0 && !values.json)
-        io.err('The outcome of an action is unknown. Look whether it happened, then settle it.')
+        io.err('The outcome of an action is unknown. Check whether it happened, then settle it.')
       next(...unknown.map((interaction_id) => `inbox ${interaction_id}`), `show ${run_id}`)
       return stopped.accepted ? exits.ok : exits.conflict
     }),
@@ -61,17 +61,17 @@ function sessionVerb(name: string, summary: string, apply: Verb): Command {
 
 const pause = sessionVerb(
   'pause',
-  'Let no new turn begin in a session. What is under way comes to its end; answers are still taken.',
+  'Let no new turn begin in a session. Turns under way finish. Answers are still accepted.',
   (client, session_id, body) => client.call(pauseSession, { params: { session_id }, body }),
 )
 
 /** A suspended session is resumed by what suspended it: errors that a person looked at, or a budget with higher limits. */
 const resume = command({
   usage: 'statewright resume SESSION [--budget LIMITS] [-m REASON]',
-  summary: 'Bring back a session that was paused; or suspended, by its errors or, with higher limits, by its budget.',
+  summary: 'Resume a paused session, one that its errors suspended, or with --budget one that its budget suspended.',
   takes: 1,
   options: {
-    budget: text(`its new limits, counted from its beginning: ${budgetWords}`),
+    budget: text(`the new limits, counted from the beginning of the session: ${budgetWords}`),
     ...verbOptions,
   },
   async run(call) {
@@ -99,8 +99,8 @@ const spawn = command({
   summary: 'Let another agent join a session. With a parent, it works for that agent and ends with it.',
   takes: 2,
   options: {
-    parent: text('the agent that it works for, by id; it draws on the budget of that one, too'),
-    budget: text(`instead of what it is declared with: ${budgetWords}`),
+    parent: text('the id of the agent that it works for and whose budget it also uses'),
+    budget: text(`the agent's budget in this session. Default: as declared. ${budgetWords}`),
     ...clientOptions,
   },
   async run({ on, words: [, agent = ''], values: { parent }, budget, print, next }) {
@@ -117,10 +117,10 @@ const spawn = command({
 
 const kill = command({
   usage: 'statewright kill AGENT_ID [--force] [-m REASON]',
-  summary: 'Stop an agent for good, and those that work for it. show SESSION --json lists their ids.',
+  summary: 'Stop an agent and those that work for it for good. show SESSION --json lists their ids.',
   takes: 1,
   options: {
-    force: flag('also if it is in a turn: the turn and its runs end at once'),
+    force: flag('also during a turn: the turn and its runs end at once'),
     ...verbOptions,
   },
   run: ({ on, values, print, next }) =>

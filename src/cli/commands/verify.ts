@@ -24,7 +24,7 @@ const options = {
   server: text('let this server verify its store'),
   bundle: text('verify this exported file; no store is needed'),
   checkpoints: text('compare with checkpoints that were kept elsewhere, one per line'),
-  key: text('accept only signatures of this key, or of these, separated by commas'),
+  key: text('the keys whose signatures are accepted, separated by commas'),
   ...jsonOption,
 }
 
@@ -43,7 +43,7 @@ export const verifyCommand = command({
     const keys = keysOf(call)
     if (bundle !== undefined) {
       if (given !== undefined || checkpoints !== undefined || store !== undefined || server !== undefined)
-        throw refuse('A bundle is verified by itself.')
+        throw refuse('A bundle needs no store, server or session.')
       return report(call, [await verifyBundle(call, bundle, keys)])
     }
     const marks = await readMarks(call, keys)
@@ -51,7 +51,7 @@ export const verifyCommand = command({
     const there = async (client: Client) => report(call, await verifyThere(client, given))
     if (marks.size === 0) return hereOrThere(call, { use: 'look', here, there })
     // A server cannot compare checkpoints that were kept elsewhere.
-    if (server !== undefined) throw refuse('Checkpoints are compared where the store is, or with a bundle.')
+    if (server !== undefined) throw refuse('A server cannot compare checkpoints. Use --store or --bundle.')
     return withStore(call, 'look', here)
   },
 })
@@ -198,7 +198,7 @@ function keysOf({ values, refuse }: VerifyCall): Keys {
 function keyDamage(trusted: readonly string[], marks: Marks): Damage[] {
   const strange = [...marks.values()].flat().find(({ public_key }) => !trusted.includes(public_key))
   if (strange === undefined) return []
-  const problem = `it is ${trusted.join(', ') || 'missing or damaged'}, and ${strange.public_key} signed a checkpoint. If you replaced it, name both with --key.`
+  const problem = `The key of the store is ${trusted.join(', ') || 'missing or damaged'}, but ${strange.public_key} signed a checkpoint. If you replaced the key, name both with --key.`
   return [{ what: 'key of the store', problem }]
 }
 

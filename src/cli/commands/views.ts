@@ -25,16 +25,16 @@ const statuses = runLists.filter((list) => 'option' in list)
 export const psCommand = command({
   usage: 'statewright ps [TEXT] [--waiting | --running | --queued | --failed] [--agent NAME] [--runs] [--limit N]',
   summary:
-    'List sessions, the one that was last updated first: what each is doing and what it waits for. With TEXT, only those that have its words.',
+    'List sessions with states and open questions, the last updated first. With TEXT, only those with its words.',
   takes: [0, 1],
   options: {
-    waiting: flag('only those that wait for a person'),
-    running: flag('only those at work'),
-    queued: flag('only those that wait for a worker'),
-    failed: flag('only those whose last run failed'),
-    agent: text('only those of this agent'),
+    waiting: flag('those that wait for a person'),
+    running: flag('those at work'),
+    queued: flag('those that wait for a worker'),
+    failed: flag('those whose last run failed'),
+    agent: text('those of this agent'),
     runs: flag('runs instead of sessions, the one that moved last first'),
-    limit: text('how many, at most 200; else 20', 'n'),
+    limit: text('the number of items, at most 200. Default: 20', 'n'),
     ...clientOptions,
   },
   async run({ words: [q], values: { agent, runs, json }, io, paint, print, next, refuse, onlyOne, count, withClient }) {
@@ -73,7 +73,7 @@ function runRows(items: readonly ListedRun[], now: number): readonly string[] {
 
 const timeline = command({
   usage: 'statewright timeline SESSION',
-  summary: 'Every action of a session as a bar in time, with all its moves and who made them.',
+  summary: 'Show every action of a session as a bar in time, with all its moves and their actors.',
   takes: 1,
   options: clientOptions,
   run: ({ on, io, paint, print }) =>
@@ -85,7 +85,7 @@ const timeline = command({
 
 const trace = command({
   usage: 'statewright trace RUN',
-  summary: 'What was done to the contracts of a run, step by step, by whom, and what came of it.',
+  summary: 'List the acts on the contracts of a run with their actors and results.',
   takes: 1,
   options: clientOptions,
   run: ({ on, io, print }) =>
@@ -99,15 +99,15 @@ const trace = command({
         result === null ? '' : shorten(safeLine(result), 120),
       ])
       print(found, () => columns(rows))
-      if (rows.length === 0) io.err('It has done nothing to the world.')
+      if (rows.length === 0) io.err('The run has no contracts.')
     }),
 })
 
 const memory = command({
   usage: 'statewright memory SESSION [--agent ID]',
-  summary: 'What the agents of a session remember of what they did: each action, how it ended, and what came of it.',
+  summary: 'List the actions that the agents of a session remember, with their outcomes and results.',
   takes: 1,
-  options: { agent: text('only what this agent remembers (agt_…)'), ...clientOptions },
+  options: { agent: text('the agent (agt_…). Default: all agents of the session'), ...clientOptions },
   run: ({ on, values, io, print }) =>
     on('look', ['session'], async (client, { id: session_id }) => {
       const query = withoutUndefined({ limit: 1_000, agent_id: values.agent })
@@ -121,16 +121,16 @@ const memory = command({
         ],
       )
       print(found, () => columns(rows))
-      if (rows.length === 0) io.err('Nothing is remembered of it.')
+      if (rows.length === 0) io.err('The session has no memories.')
     }),
 })
 
 const replay = command({
   usage: 'statewright replay SESSION [--at EVENT]',
-  summary: 'Where every machine of a session was after an event. At a terminal, step on with Enter, back with b.',
+  summary: 'Show the state of every machine of a session after an event. At a terminal, Enter goes on and b goes back.',
   takes: 1,
   options: {
-    at: text('the event to look at; else the first one at a terminal, the last one elsewhere'),
+    at: text('the event to show. Default: the first one at a terminal, otherwise the last one'),
     ...clientOptions,
   },
   async run(call) {
@@ -181,7 +181,7 @@ async function step(call: Call, client: Client, session_id: string) {
 
 const occupancy = command({
   usage: 'statewright occupancy',
-  summary: 'How many sessions, runs, questions and all else are in each state that is not an end, and since when.',
+  summary: 'Count subjects per non-terminal state, with the oldest.',
   options: clientOptions,
   run: ({ withClient, values, io, print }) =>
     withClient('look', async (client) => {

@@ -12,15 +12,15 @@ import { createViewer, type Viewer } from '../render/viewer.ts'
 import { commandsAfter } from './run.ts'
 
 const options = {
-  events: flag('every event as it was recorded'),
-  work: flag('carry it out here as well, and nothing else, where no server or worker does'),
+  events: flag('show every event as it was recorded'),
+  work: flag('also execute this run, and nothing else, if no server or worker does'),
   ...clientOptions,
 }
 
 /** The command `watch`. */
 export const watchCommand = command({
   usage: 'statewright watch ID [--events] [--work]',
-  summary: 'Show a run or a session from its beginning and as it goes on. Ends with the run, and with its exit code.',
+  summary: 'Follow a run or a session from its beginning. Ends with the run, and with its exit code.',
   takes: 1,
   options,
   run(call) {

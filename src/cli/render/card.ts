@@ -4,7 +4,7 @@ import { silences } from '../../surface/cards.ts'
 import type { InteractionCard } from '../../wire/interaction.ts'
 import { ago, fullTime, inOrder, type Paint, remaining, safe, safeLine } from './text.ts'
 
-/** What a card shows. */
+/** The data of a card. */
 export type Asking = Pick<InteractionCard, 'interaction_id' | 'interaction_kind' | 'prompt' | 'request' | 'digest'> &
   Pick<InteractionCard, 'deadline' | 'on_silence' | 'opened_at'> & { readonly evidence?: readonly Json[] }
 
@@ -26,7 +26,7 @@ export function card(asking: Asking, now: number, paint: Paint): readonly string
 
 const isIrreversible = ({ request }: Pick<Asking, 'request'>) => request.irreversible === true
 
-/** What a person types to approve: `y`, or the beginning of the digest for an action that cannot be undone. */
+/** The text that approves: `y`, or the beginning of the digest for an action that cannot be undone. */
 export function proofOf({ request, digest }: Pick<Asking, 'request' | 'digest'>) {
   if (digest === null || !isIrreversible({ request }))
     return { proof: 'y', needsDigest: false, isGiven: (typed: string) => /^y(es)?$/i.test(typed) }

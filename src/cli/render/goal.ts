@@ -37,7 +37,7 @@ export function goalLines(report: GoalReport, paint: Paint): readonly string[] {
   ]
 }
 
-/** What a person is asked, and what a process that is gone left. */
+/** The open questions, and the calls of a process that is gone. */
 export function openLines({ waits_for, abandoned }: GoalReport, paint: Paint): readonly string[] {
   return [
     ...waits_for.map(
@@ -74,7 +74,7 @@ function verdictOn({ holds, decided_by }: NonNullable<TaskReport['condition']>):
   return ` (${holds === null ? 'undecided' : holds ? 'yes' : 'no'}, by ${decided_by === 'human' ? 'a person' : `the ${decided_by}`})`
 }
 
-/** What is different from the last look, one line each. */
+/** The changes since the last look, one line each. */
 export function goalChanges(before: GoalReport, now: GoalReport, paint: Paint): readonly string[] {
   const known = new Map(before.tasks.map(({ task_id, state }) => [task_id, state]))
   const open = new Set(before.waits_for.map(({ interaction_id }) => interaction_id))

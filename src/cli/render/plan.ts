@@ -15,7 +15,7 @@ interface PlanStory {
   readonly failure: FailurePack | null
 }
 
-/** What became of an intent, in a few lines. */
+/** The outcome of an intent, in a few lines. */
 export function planLines({ state, run_id, decisions, review, failure }: PlanStory): readonly string[] {
   const verdicts = columns(
     decisions.map(({ step_id, decision, reason }) => ['', step_id, decision ?? 'undecidable', safeLine(reason)]),
@@ -72,14 +72,14 @@ export function questionLines({ round, questions, resolved_by_default }: Questio
 
 const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`
 
-/** What explains the verdicts of a plan. */
+/** The data that explains the verdicts of a plan. */
 export interface Explained {
   readonly rounds: readonly RuleDecisions[]
   readonly tape: RunTape
   readonly failure: FailurePack | null
 }
 
-/** Why every verdict is what it is, and which guard stopped the plan or sent it back. */
+/** The reasons of every verdict, and the guard that stopped the plan or sent it back. */
 export function explainLines({ rounds, tape, failure }: Explained): readonly string[] {
   const failed = tape.entries.flatMap(({ from_state, to_state, guards_evaluated }) =>
     stateOf(coordinationMachine, to_state)?.tone === 'bad' || from_state === 'AWAITING_ANSWERS'

@@ -45,13 +45,13 @@ export function executionLines({ snapshot, consequence, transitions }: Execution
   ]
 }
 
-/** An action that began, and whose end is not on record, may have changed something or not. */
+/** An action with a recorded beginning and no recorded end may have had an effect. */
 function sideEffects({ consequence_label, has_side_effects }: Execution['consequence']): string {
   if (consequence_label === 'IN_PROGRESS' || consequence_label === 'UNKNOWN') return 'its side effects are unknown'
   return has_side_effects ? 'has side effects' : 'has no side effects'
 }
 
-/** Where reasoning stands; the dialogue and the trace are counted here and whole in JSON. */
+/** The state of reasoning. Dialogue and trace are counted here, and complete in JSON. */
 export function graphLines(graph: GraphState, paint: Paint): readonly string[] {
   const { session_id, event_id, status, dialogue, execution_trace, expected_waiting } = graph
   return [
@@ -91,7 +91,7 @@ export function runLines(run: RunCard, paint: Paint): readonly string[] {
   ]
 }
 
-/** So much of each id that no two of a list look alike; commands take as little as is unambiguous. */
+/** Ids, shortened as far as they differ in the list. */
 export function shortIds(ids: readonly string[]): readonly string[] {
   const longest = Math.max(0, ...ids.map((id) => id.length))
   for (let width = 12; width < longest; width++) {
@@ -125,7 +125,7 @@ function doing({ waiting_for, last_error, status, abandoned }: SummaryCard): str
   return status === 'failed' && last_error !== null ? safeLine(`${last_error.code}: ${last_error.message}`) : ''
 }
 
-/** What it is, where it stands, what it waits for, what happened last: less than a screen. */
+/** A session on less than a screen: title, state, open questions, last events. */
 export function sessionLines(card: SessionCard, recent: readonly Rune[], now: number, paint: Paint): readonly string[] {
   const { session_id, title, agent, spine, current_line, waiting_on, costs } = card
   const story = recent.flatMap((rune) => {

@@ -31,7 +31,7 @@ export function guardLines(rune: Rune): readonly string[] {
   )
 }
 
-/** What a file is that the store does not refer to, in one line. */
+/** A file that the store does not refer to, in one line. */
 export function strayLine(stray: Stray, isDeleted = false): string {
   return `${safeLine(stray.file)}: ${isDeleted ? 'removed; it was ' : ''}${meaning(stray)}`
 }

@@ -64,7 +64,7 @@ export function inOrder(value: unknown): unknown {
   )
 }
 
-/** Rows as aligned columns, the last one as wide as it likes. An empty list is no lines at all. */
+/** Rows as aligned columns, the last one as wide as it likes. An empty list gives no lines. */
 export function columns(rows: readonly (readonly string[])[]): readonly string[] {
   const widths: number[] = []
   for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, widthOf(cell))

@@ -4,7 +4,7 @@ import type { Io } from '../host.ts'
 import { recordLine, storyLine } from './story.ts'
 import { clockTime, inOrder, paintFor, safe, safeJson } from './text.ts'
 
-/** What is shown of a run while it goes on. */
+/** The live output of a run. */
 export type Viewer = ReturnType<typeof createViewer>
 
 type Detail = 'text' | 'story' | 'events' | 'json'
@@ -12,7 +12,7 @@ type Detail = 'text' | 'story' | 'events' | 'json'
 /** Streams the agent's text to standard output, and the rest to standard error; `json` prints each event instead. */
 export function createViewer({ out, err, write, terminal }: Io, detail: Detail) {
   const paint = paintFor(terminal.hasColor)
-  /** What was streamed of each answer: its durable text replaces it and is not shown again. */
+  /** The streamed text of each answer. Its durable text replaces it and is not shown again. */
   let streamed = { place: '', text: '' }
   let isMidLine = false
 
@@ -62,7 +62,7 @@ export function createViewer({ out, err, write, terminal }: Io, detail: Detail) 
         stream(text)
       }
     },
-    /** A line that is no part of the run: a hint, a question. It begins on a line of its own. */
+    /** A line that is not part of the run: a hint, a question. It begins on a line of its own. */
     say: (text: string) => (detail === 'json' ? undefined : say(text)),
     end: toLineEnd,
   }

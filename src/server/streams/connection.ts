@@ -109,7 +109,7 @@ export function createConnection(socket: Socket, waiting_bytes: number, ledger: 
       taken = now
       if (stalled >= stalled_checks || socket.bytesRead - before > mostRead) cut()
     },
-    /** Ends the stream after what was sent. */
+    /** Ends the stream once the queued bytes are written. */
     end() {
       isEnding = true
       pump()

@@ -80,7 +80,7 @@ export function createRunHub(
   return {
     /** Resolves when everything that is recorded of the run has been read. */
     load: readOn,
-    /** How many events there are, and whether that is all. */
+    /** Number of events, and whether the run is over. */
     length: () => frames.length,
     isOver: () => isOver,
     /** Adds a reader. It gets the events after this number. */

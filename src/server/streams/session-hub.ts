@@ -169,7 +169,7 @@ export function createSessionHub(
         return
       }
       if (reader.cursor > at) {
-        // The reader saw more elsewhere than this hub has read.
+        // The reader's cursor is ahead of this hub.
         await step.promise
         continue
       }

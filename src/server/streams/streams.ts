@@ -11,7 +11,7 @@ import { createRunHub } from './run-hub.ts'
 import { createSessionHub } from './session-hub.ts'
 import { createSummariesHub } from './summaries-hub.ts'
 
-/** What streams are made of. */
+/** The ports of streams. */
 export interface StreamPorts {
   readonly backend: Pick<Backend, 'runelog' | 'listen' | 'now'>
   readonly timers: Timers

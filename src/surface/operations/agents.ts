@@ -61,7 +61,7 @@ async function kill(
 /** Lists what the agents of a session remember. */
 export const listMemory = defineOperation({
   ...agentEndpoints.listMemory,
-  summary: 'What the agents of a session remember of what they did, oldest first.',
+  summary: 'The actions that the agents of a session remember, oldest first.',
   async run({ views, runelog }, { params: { session_id }, query: { agent_id, limit, cursor } }) {
     const { steps } = await views.of(session_id)
     await refuseUnknownAgent(runelog, session_id, agent_id)

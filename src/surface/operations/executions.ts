@@ -34,7 +34,7 @@ export const getTimeline = defineLook({
 /** Reads where a contract stands. */
 export const getSnapshot = defineLook({
   ...contractEndpoints.getSnapshot,
-  summary: 'Where one contract stands.',
+  summary: 'The state of one contract.',
   async look(backend, { params: { execution_id } }) {
     const { revision, history, session_id } = await historyOf(backend, execution_id)
     const at = backend.now()
@@ -47,7 +47,7 @@ export const getSnapshot = defineLook({
 /** Reads what a contract changed. */
 export const getConsequence = defineLook({
   ...contractEndpoints.getConsequence,
-  summary: 'What one contract did to the world, as reasoning sees it.',
+  summary: 'The effects of one contract, as reasoning sees them.',
   async look(backend, { params: { execution_id } }) {
     const { revision, history } = await historyOf(backend, execution_id)
     return { revision, answer: () => consequenceView(history) }

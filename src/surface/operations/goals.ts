@@ -28,7 +28,7 @@ const goalBody = z.strictObject({
 export const startGoal = defineOperation({
   ...endpoint('start_goal', 'POST /api/goals', { body: goalBody, returns: goalShape }),
   scope: 'operate',
-  summary: 'Set a goal, with a plan or with a planner. Answers once it is recorded; the loop goes on by itself.',
+  summary: 'Set a goal, with a plan or with a planner. Answers once the goal is recorded.',
   async run(backend, asked) {
     const { goals } = await backend.commands()
     const key = requestKey('start_goal', asked)
@@ -40,7 +40,7 @@ export const startGoal = defineOperation({
 /** Lists goals. */
 export const listGoals = defineOperation({
   ...goalEndpoints.listGoals,
-  summary: 'Goals in one state, or in every state that is not over; the one that moved last first.',
+  summary: 'Goals in one state, or in every state that is not terminal; the one that moved last first.',
   async run(backend, { query: { limit, cursor, state } }) {
     const open = stateNames(goalMachine).filter((name) => !isTerminal(goalMachine, name))
     const tags = (state === undefined ? open : [state]).map((name) => `goal:${name}`)
@@ -53,7 +53,7 @@ export const listGoals = defineOperation({
 /** Reads where a goal stands. */
 export const getGoal = defineOperation({
   ...goalEndpoints.getGoal,
-  summary: 'Where a goal stands: its tasks with states, owners and results, what it waits for, what it has used.',
+  summary: 'The state of a goal: tasks with states, owners and results, open questions, used budget.',
   run: (backend, { params: { goal_id } }) => lookAt(backend, goal_id),
 })
 
@@ -80,7 +80,7 @@ export const approveGoal = defineOperation({
 export const rejectGoal = defineOperation({
   ...goalEndpoints.rejectGoal,
   ...deciding,
-  summary: 'Reject the plan of a goal, refuse a review, or say that what a blocked goal waits for will not come.',
+  summary: 'Reject the plan of a goal, refuse a review, or give up a blocked goal.',
   async run(backend, asked) {
     const { goals } = await backend.commands()
     await goals.reject(asked.params.goal_id, decided('reject_goal', asked))
@@ -96,7 +96,7 @@ function decided<B extends object>(operation: string, asked: Asked<unknown, unkn
 export const cancelGoal = defineOperation({
   ...goalEndpoints.cancelGoal,
   scope: 'operate',
-  summary: 'Give a goal up, with everything that is under way for it.',
+  summary: 'Stop a goal and all its runs.',
   async run(backend, { params: { goal_id }, body: { reason } }) {
     const { goals } = await backend.commands()
     const accepted = await goals.cancel(goal_id, reason)

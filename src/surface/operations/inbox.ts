@@ -38,7 +38,7 @@ export const listInbox = defineOperation({
 /** Reads one interaction. */
 export const getInteraction = defineOperation({
   ...interactionEndpoints.getInteraction,
-  summary: 'All that a person has to see before answering, and what became of it.',
+  summary: 'Everything that a person must see before answering, and the outcome.',
   run: (backend, { params, scope }) => interactionCard(backend, params.interaction_id, scope),
 })
 
@@ -47,7 +47,7 @@ export const approve = defineOperation({
   ...interactionEndpoints.approve,
   ...reply,
   summary:
-    'Let the action be carried out: exactly what was shown. What cannot be undone needs the digest that the interaction shows. The digest covers tool, definition, arguments and policy, so equal calls have the same one, in other sessions too; the id says which of them is approved.',
+    'Let the action be carried out: exactly the one that was shown. An irreversible action needs the digest that the interaction shows. The digest covers tool, definition, arguments and policy, so equal calls have the same one, in other sessions too; the id says which of them is approved.',
   async run(backend, asked) {
     const { inbox } = await backend.commands()
     return asRecord(await inbox.approve(asked.params.interaction_id, asOptions(signedBy(asked))))
@@ -58,7 +58,7 @@ export const approve = defineOperation({
 export const deny = defineOperation({
   ...interactionEndpoints.deny,
   ...reply,
-  summary: 'Do not let the action be carried out, and say why; the agent is told.',
+  summary: 'Deny the action. The agent receives the reason.',
   async run(backend, asked) {
     const { inbox } = await backend.commands()
     return asRecord(await inbox.deny(asked.params.interaction_id, asOptions(signedBy(asked))))
@@ -82,7 +82,7 @@ export const settle = defineOperation({
   ...interactionEndpoints.settle,
   ...reply,
   summary:
-    'Say what became of an action whose outcome is unknown. `leave` settles nothing: the run that waits for the answer ends as failed with OUTCOME_UNKNOWN, and the question is asked again under another id.',
+    'Report whether an action with an unknown outcome happened. `leave` settles nothing: the run that waits for the answer ends as failed with OUTCOME_UNKNOWN, and the question is asked again under another id.',
   async run(backend, asked) {
     const { inbox } = await backend.commands()
     return asRecord(await inbox.settle(asked.params.interaction_id, asOptions(signedBy(asked))))

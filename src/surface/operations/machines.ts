@@ -12,7 +12,7 @@ import { defineOperation } from '../operation.ts'
 /** Lists the machines. */
 export const listMachines = defineOperation({
   ...machineEndpoints.listMachines,
-  summary: 'Every machine there is, with its version and what it is for.',
+  summary: 'Every machine, with its version and its purpose.',
   immutable: true,
   run: async () => machines.map(({ name, version, meaning }) => ({ name, version, meaning })),
 })
@@ -48,7 +48,7 @@ const lookedInto = 500
 /** Counts the subjects in each state. */
 export const getOccupancy = defineOperation({
   ...machineEndpoints.getOccupancy,
-  summary: 'How many subjects are in each state that is not an end, for every machine.',
+  summary: 'The number of subjects in each non-terminal state of every machine.',
   async run({ runelog, views }) {
     const working = await runelog.rows(summaries, { tag: 'running', limit: lookedInto })
     const live: { readonly machine: string; readonly state: string }[] = []

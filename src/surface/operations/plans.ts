@@ -28,7 +28,7 @@ export const listPlans = defineOperation({
 /** Reads where a plan stands. */
 export const getPlan = defineOperation({
   ...planEndpoints.getPlan,
-  summary: 'Where a plan stands: every move with its guards, what it waits for, why there is none.',
+  summary: 'The state of a plan: every move with its guards, its open questions, the reason of a failure.',
   run: onPlan(async (plans, coordination_id) => planCard(await plans.show(coordination_id))),
 })
 
@@ -47,7 +47,7 @@ export const getPlanGraph = defineOperation({
 /** Reads the verdicts of the rules on a plan. */
 export const getPlanRules = defineOperation({
   ...planEndpoints.getPlanRules,
-  summary: 'The verdict on every command, each rule that spoke and why, and the risk that follows.',
+  summary: 'The verdict on every command, each rule that fired and why, and the risk that follows.',
   run: onPlan(async (plans, coordination_id) => {
     const documents = await plans.documents(coordination_id)
     return {
@@ -60,7 +60,7 @@ export const getPlanRules = defineOperation({
 /** Reads the questions of a plan. */
 export const getPlanQuestions = defineOperation({
   ...planEndpoints.getPlanQuestions,
-  summary: 'What a plan asks now, and what it asked and was answered before.',
+  summary: 'The open questions of a plan, and earlier ones with their answers.',
   run: onPlan(async (plans, coordination_id): Promise<PlanQuestionsCard> => {
     const { waits_for } = await plans.show(coordination_id)
     const documents = await plans.documents(coordination_id)
@@ -76,14 +76,14 @@ export const getPlanQuestions = defineOperation({
 /** Reads the review pack of a plan. */
 export const getPlanReviewPack = defineOperation({
   ...planEndpoints.getPlanReviewPack,
-  summary: 'A plan written up for those who review it: impact, risk, gates, and how to undo it.',
+  summary: 'The review pack of a plan: impact, risk, gates, and how to undo it.',
   run: onPlan((plans, id) => documentOf<ReviewPack>(plans, id, 'review_pack', 'review pack of')),
 })
 
 /** Reads the replay record of a plan. */
 export const getPlanTape = defineOperation({
   ...planEndpoints.getPlanTape,
-  summary: 'The replay record: each state, the guards that let it be left, every evaluation, what came out.',
+  summary: 'The replay record: each state, the guards of the move out of it, every evaluation, the outputs.',
   run: onPlan((plans, id) => documentOf<RunTape>(plans, id, 'run_tape', 'tape of')),
 })
 
@@ -100,7 +100,7 @@ export const getPlanOutputs = defineOperation({
 /** Verifies the files of a plan. */
 export const verifyPlan = defineOperation({
   ...planEndpoints.verifyPlan,
-  summary: 'Prove that no byte of what a plan left behind was changed.',
+  summary: 'Prove that no byte of the files of a plan was changed.',
   run: onPlan(async (plans, coordination_id) => {
     const problems = await plans.verify(coordination_id)
     return { is_sound: problems.length === 0, problems }
@@ -119,7 +119,7 @@ async function documentOf<T>(plans: SurfacePlans, id: string, name: string, what
   return found as T
 }
 
-/** What each round made, in order. */
+/** The output of each round, in order. */
 function numbered(documents: PlanDocuments, name: string): unknown[] {
   const found: unknown[] = []
   for (let n = 1; documents[`${name}_${n}`] !== undefined; n++) found.push(documents[`${name}_${n}`])
@@ -154,7 +154,7 @@ export const submitPlan = defineOperation({
 export const answerPlan = defineOperation({
   ...planEndpoints.answerPlan,
   scope: 'approve',
-  summary: 'Answer what a plan asks: with an answer pack, or by question the value that is chosen.',
+  summary: 'Answer the questions of a plan: with an answer pack, or with a value for each question.',
   async run(backend, asked) {
     const { coordination_id } = asked.params
     const { answer_pack, choices, replied_by = asked.by } = asked.body

@@ -57,7 +57,7 @@ export const listRunes = defineOperation({
   },
 })
 
-/** Roughly: what makes a rune large is text in its payload. */
+/** The approximate size: text in the payload makes a rune large. */
 function sizeOf({ payload }: Rune): number {
   let bytes = 500
   for (const value of Object.values(payload)) bytes += typeof value === 'string' ? value.length : 50
@@ -71,7 +71,7 @@ function isWanted({ kind }: Rune, wanted: readonly string[] | undefined): boolea
 /** Reads every machine of a session after one event. */
 export const stateAt = defineOperation({
   ...runeEndpoints.stateAt,
-  summary: 'Where every machine of a session was after one event, and what could have become of it.',
+  summary: 'The state of every machine of a session after one event, and its possible moves.',
   async run({ views, runelog }, { params: { session_id }, query }) {
     const { state, steps } = await views.of(session_id)
     const event_id = query.at ?? state.event_id

@@ -46,7 +46,7 @@ export const listRuns = defineOperation({
 /** Reads where a run stands. */
 export const getRun = defineOperation({
   ...runEndpoints.getRun,
-  summary: 'Where one run stands and what it waits for.',
+  summary: 'The state of one run and its open questions.',
   async run(backend, { params: { run_id } }) {
     const found = await findRun(backend, run_id)
     const { run, session_id, view } = found
@@ -93,7 +93,7 @@ export const runResult = defineOperation({
 /** Lists what a run waits for. */
 export const runInteraction = defineOperation({
   ...runEndpoints.runInteraction,
-  summary: 'What a run waits for a person to say, oldest first.',
+  summary: 'The open questions of a run, oldest first.',
   async run(backend, { params: { run_id }, scope }) {
     const found = await findRun(backend, run_id)
     const open = openQuestions(found)
@@ -110,7 +110,7 @@ export const runInteraction = defineOperation({
 /** Lists what was done to the contracts of a run. */
 export const runTrace = defineOperation({
   ...runEndpoints.runTrace,
-  summary: 'What was done to the contracts of a run, oldest first.',
+  summary: 'The acts on the contracts of a run, oldest first.',
   async run(backend, { params: { run_id } }) {
     const { view, session_id } = await findRun(backend, run_id)
     const irreversible = new Map<string, boolean>()
@@ -157,7 +157,7 @@ export const submitRun = defineOperation({
 export const replyRun = defineOperation({
   ...runEndpoints.replyRun,
   scope: 'approve',
-  summary: 'Answer what a run waits for. Where it asks several things at once, name which.',
+  summary: 'Answer the question of a run. If several are open, name one.',
   key_is_recorded: true,
   async run(backend, { params: { run_id }, body, idempotency_key, by }) {
     const interaction_id = body.interaction_id ?? (await onlyQuestion(backend, run_id, idempotency_key))

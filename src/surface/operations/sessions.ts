@@ -138,7 +138,7 @@ async function searched(runelog: Pick<Runelog, 'row' | 'search'>, words: readonl
 /** Reads where a session stands. */
 export const getSession = defineLook({
   ...sessionEndpoints.getSession,
-  summary: 'What a session is doing, what it waits for, and every machine in it that is not over.',
+  summary: 'The state of a session, its open questions, and every machine in it that is not over.',
   async look(backend, { params: { session_id } }) {
     const view = await backend.views.of(session_id)
     const row = (await backend.runelog.row(summaries, session_id))?.value
@@ -201,7 +201,7 @@ async function rootAgent({ views }: Backend, session_id: string): Promise<string
 export const pauseSession = defineOperation({
   ...sessionEndpoints.pauseSession,
   scope: 'operate',
-  summary: 'Let no new turn begin. What is under way comes to its end; replies are still taken.',
+  summary: 'Let no new turn begin. Turns under way finish. Replies are still accepted.',
   run: (backend, { params: { session_id }, body }) =>
     move(backend, session_id, (sessions) => sessions.pause(session_id, body.reason)),
   repeat: async (_backend, { params: { session_id } }) => ({ session_id, state: 'paused' }),
@@ -225,7 +225,7 @@ export const resumeSession = defineOperation({
 export const closeSession = defineOperation({
   ...sessionEndpoints.closeSession,
   scope: 'operate',
-  summary: 'Cancel what is open, terminate the agents and seal the log.',
+  summary: 'Cancel open work, terminate the agents and seal the log.',
   run: (backend, { params: { session_id }, body }) =>
     move(backend, session_id, (sessions) => sessions.close(session_id, body.reason)),
   async repeat(backend, { params: { session_id }, body }) {

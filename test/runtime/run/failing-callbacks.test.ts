@@ -57,7 +57,7 @@ test.each([
     await drained()
     await world.end()
     expect(strays).toEqual([])
-    const line = `a function for warnings or logs failed; what it was told is lost: {"error":"no route for [secret:log]"}\n`
+    const line = `a function for warnings or logs failed; its message is lost: {"error":"no route for [secret:log]"}\n`
     expect(lines).toEqual([line, line, line])
   },
 )

@@ -114,7 +114,7 @@ describe('F-29 suspended session', () => {
       code: 'bad_request',
       message: expect.stringContaining('Give budget or reset, not both'),
     })
-    await expect(sw.sessions.resume(session_id)).rejects.toThrow('a resume alone does not bring it back')
+    await expect(sw.sessions.resume(session_id)).rejects.toThrow('a resume alone cannot resume it')
     expect(await world.runes(session_id)).toHaveLength(before)
     await expect(sw.runs.start({ agent: 'main', input: 'More.', sessionId: session_id })).rejects.toThrow(command)
     expect(await resume({ budget: { tool_calls: 10 } })).toMatchObject({ state: 'active' })

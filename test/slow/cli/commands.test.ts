@@ -81,7 +81,7 @@ describe('run: one run', () => {
 
   test.each([
     [['run'], 'It takes 1 argument, not 0.'],
-    [['run', ' '], 'Say what to do.'],
+    [['run', ' '], 'Name the job.'],
     [['chat'], 'A chat needs a terminal'],
   ])('%j is not understood', async (args, problem) => {
     expect(await project.cli(args)).toMatchObject({ exit: 2, err: expect.stringContaining(problem) })
@@ -106,7 +106,7 @@ describe('run: at a terminal', () => {
     const { exit, out, err } = await project.cli(['run', 'refund 7'], { typed })
     expect({ exit, out }).toEqual({ exit: 0, out: 'It is SUCCESS.' })
     expect(asked).toHaveLength(3)
-    expect(err.match(/nothing is approved/g)).toHaveLength(2)
+    expect(err.match(/Nothing was approved/g)).toHaveLength(2)
     expect(err).toMatch(/│ arguments {3}\{\n│ +"order": 7\n/)
   })
 
@@ -143,8 +143,8 @@ describe('run: at a terminal', () => {
     }
     const { exit, err } = await project.cli(['run', 'refund 7'], { typed, host: { onInterrupt } })
     expect(exit).toBe(130)
-    expect(err).toContain('Interrupting: what is under way comes to its end first.')
-    expect(await project.cli(['inbox'])).toMatchObject({ out: '', err: 'Nothing waits for a person.' })
+    expect(err).toContain('Interrupting: effects under way finish first.')
+    expect(await project.cli(['inbox'])).toMatchObject({ out: '', err: 'No question is open.' })
     expect((await project.cli(['ps'])).out).toContain('canceled')
   })
 
@@ -363,7 +363,7 @@ describe('beginning', () => {
       err: `Next: statewright run "Please refund order 7" --config ${file}`,
     })
     expect(readFileSync(file, 'utf8')).toBe(exampleConfig)
-    expect(await runCli(['init', file])).toMatchObject({ exit: 1, err: expect.stringContaining('it is there already') })
+    expect(await runCli(['init', file])).toMatchObject({ exit: 1, err: expect.stringContaining('it exists already') })
 
     // A package.json that makes it CommonJS, as `npm init` writes it, has to be changed first.
     const folder = scratch.fresh()

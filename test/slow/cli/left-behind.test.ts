@@ -99,7 +99,7 @@ test.each(stores)(
 
 test('abandoned calls: a call that may be repeated is left to the next worker, and no person is asked about it', async () => {
   const project = killed('reader')
-  expect(await project.cli(['inbox'])).toMatchObject({ exit: 0, out: '', err: 'Nothing waits for a person.' })
+  expect(await project.cli(['inbox'])).toMatchObject({ exit: 0, out: '', err: 'No question is open.' })
   const { out, err } = await project.cli(['ps'])
   expect(out).toMatch(/Its process is gone, and nothing carries it out/)
   expect(err).toMatch(/Next: statewright watch run_\w+ --work/)

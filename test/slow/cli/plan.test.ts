@@ -178,7 +178,7 @@ describe('statewright plan', () => {
     })
     expect(await runCli(['plan', 'verify', folder, '--key', pem('public', own.keys).file])).toMatchObject({ exit: 0 })
     expect(await runCli(['plan', 'verify', folder, '--key', pem('public').file])).toMatchObject({ exit: 5 })
-    const keyless = expect.stringContaining('who signed them was not checked, give --key FILE')
+    const keyless = expect.stringContaining('their signature was not checked, give --key FILE')
     expect(await runCli(['plan', 'verify', folder])).toMatchObject({ exit: 0, out: keyless })
     expect(await runCli(['plan', 'verify', folder, '--key', written('nonsense')])).toMatchObject({ exit: 1 })
   })
@@ -332,7 +332,7 @@ describe('F-50 statewright plan', () => {
     writeFileSync(join(blocked, 'intent.json'), '{}')
     expect(await runCli([...planArguments('read-only', fresh()), '--recovers', blocked])).toMatchObject({
       exit: 1,
-      err: expect.stringContaining('it is no plan that verifies'),
+      err: expect.stringContaining('the folder has no plan that verifies'),
     })
   })
 })

@@ -149,7 +149,7 @@ describe('a server holds the store', () => {
     vi.unstubAllEnvs()
     expect(await there(['ps', '--store', `sqlite:${project.folder}/none.db`])).toMatchObject({
       exit: 1,
-      err: expect.stringContaining('there is no token'),
+      err: expect.stringContaining('no token is set'),
     })
     vi.stubEnv('STATEWRIGHT_TOKEN', 'swt_any')
     expect(await runCli(['ps', '--server', 'http://127.0.0.1:9'])).toMatchObject({ exit: 7 })

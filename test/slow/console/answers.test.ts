@@ -82,7 +82,7 @@ test('answers: a denial with a reason reaches the agent, and nothing is done', a
   const page = await world.open(`/inbox/${id}`)
   await page.getByText('{"cents":4200,"order":5}', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Deny …' }).click()
-  await page.getByLabel('Why not?').fill('It was refunded yesterday.')
+  await page.getByLabel('Reason. The agent receives it.').fill('It was refunded yesterday.')
   await page.getByRole('button', { name: 'Deny', exact: true }).click()
   await page.getByText(/^answered by ada/).waitFor()
   expect((await resultOf(run_id)).result).toBe('I was told not to refund it.')
@@ -184,7 +184,7 @@ test('answers: of two tabs and the command line that answer at once one wins, an
   const lost: string[] = []
   for (const [i, tab] of tabs.entries()) {
     const isWon = (await answers[i])?.ok() === true
-    await tab.getByText(isWon ? /^answered by (ada|bob)/ : 'Someone was faster.').waitFor()
+    await tab.getByText(isWon ? /^answered by (ada|bob)/ : 'Another reply was first.').waitFor()
     if (!isWon) lost.push((await tab.getByRole('alert').textContent()) ?? '')
   }
   const { json } = await world.server().ask(`/api/sessions/${session_id}/runes?kinds=interaction.answered`)

@@ -35,7 +35,7 @@ test('console goal: it shows tasks by owner, takes the answer to a review, and i
   )
   // The critic found something once, and a task that tries again stands in the graph.
   await graph.getByRole('button').last().click()
-  await page.getByText('It tries again what').waitFor()
+  await page.getByText('It retries ').waitFor()
   await page.getByRole('button', { name: 'Stop the goal' }).and(page.locator(':disabled')).waitFor()
   // Its findings are under review, closed at first; the severity is a word there.
   await page.getByText('Review 2 nothing was found').waitFor()
@@ -55,7 +55,7 @@ test('console goal: it shows tasks by owner, takes the answer to a review, and i
 
   // A token with a narrower scope learns that there is a critique, and not what it says.
   const other = await world.open(`/g/${json.goal_id}`, { bypassCSP: true, token: otherToken })
-  await other.getByText('The critic has reviewed it 2 times. What it found is shown to tokens with the scope').waitFor()
+  await other.getByText('The critic has reviewed it 2 times. Only tokens with the scope admin can see').waitFor()
   expect(await other.getByText('The letter is missing').count()).toBe(0)
   expect(await other.getByRole('alert').count()).toBe(0)
   expect(await seriousInBoth(other)).toEqual([])

@@ -52,7 +52,7 @@ async function frozen(folder: string, { host }: Io): Promise<Explained> {
   }
   const tape = read<RunTape>('run_tape.json')
   if (tape === null)
-    throw faults.file_unusable({ file: folder, problem: 'it holds no run_tape.json, so it is no plan.' })
+    throw faults.file_unusable({ file: folder, problem: 'run_tape.json is missing. Name the folder of a frozen plan.' })
   const rounds: RuleDecisions[] = []
   for (;;) {
     const round = read<RuleDecisions>(`rule_decisions_${rounds.length + 1}.json`)
@@ -65,7 +65,7 @@ async function frozen(folder: string, { host }: Io): Promise<Explained> {
 /** Without the key, anyone may have written the signature. */
 const signatures = {
   checked: ', signed',
-  not_checked: '; who signed them was not checked, give --key FILE',
+  not_checked: '; their signature was not checked, give --key FILE',
   none: '',
 }
 

@@ -1,4 +1,4 @@
-/** An intent that is complete by its schema; what it names must be in the registry. */
+/** An intent that is complete by its schema; its names must be in the registry. */
 export function intentTemplate(now: string): string {
   return `# An intent proposes; it never acts. Nothing in it may carry something to execute:
 # a key such as execute, run, shell or script, at any depth, aborts the plan.

@@ -64,7 +64,7 @@ async function makeHere(call: MakeCall): Promise<number> {
 async function submit(call: MakeCall): Promise<number> {
   const { answers, recovers: earlier } = call.values
   if (answers !== undefined)
-    throw call.refuse('In a store a plan is answered when it asks: statewright plan answer ID NAME=VALUE.')
+    throw call.refuse('In a store, answer the plan once it asks: statewright plan answer ID NAME=VALUE.')
   const given = await readGiven(call)
   const seconds = call.count('timeout')
   return withPlans(call, { creates: true }, async (client) => {
@@ -116,7 +116,7 @@ async function recoveredIn(folder: string, { host }: Io): Promise<Recovers> {
   const tape = isSound ? runTape.safeParse(JSON.parse(files['run_tape.json'] ?? 'null')).data : undefined
   const recovers = tape === undefined ? null : recoveryOf({ run_id: tape.run_id, state: tape.state, tape }, host)
   if (recovers !== null) return recovers
-  const problem = 'it is no plan that verifies; name the folder of the plan whose place the new one takes.'
+  const problem = 'the folder has no plan that verifies. Name the folder of the plan to replace.'
   throw faults.file_unusable({ file: folder, problem })
 }
 

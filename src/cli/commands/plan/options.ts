@@ -2,37 +2,37 @@ import type { Call } from '../../command.ts'
 import { clientOptions, flag, jsonOption, type Options, text, type whereOptions } from '../../options.ts'
 
 const inputOptions = {
-  policy: text('what the operator allows; without it, people are asked and nothing is destroyed'),
-  registry: text('the folder of workflows, agents, commands and rules; else ./registry'),
-  facts: text('a fact pack, or a project folder to scan; else the repo_root of the intent'),
-  memory: text('a memory pack; else an empty one'),
+  policy: text('the policy file. Default: ask people, allow nothing destructive'),
+  registry: text('the folder of workflows, agents, commands and rules. Default: ./registry'),
+  facts: text('a fact pack, or a project folder to scan. Default: the repo_root of the intent'),
+  memory: text('a memory pack. Default: an empty one'),
   answers: text('answers, round by round: answer packs, or maps from question to answer'),
 }
 
-const out = { out: text('write what is frozen to this folder', 'o') }
+const out = { out: text('the folder for the frozen files', 'o') }
 
-const key = { key: text('an Ed25519 key (PEM): what is frozen is signed with it, what is verified must be') }
+const key = { key: text('an Ed25519 key (PEM): signs the frozen plan, or must have signed the plan to verify') }
 
 /** Options of `plan INTENT`. */
 export const makeOptions = {
   ...inputOptions,
-  recovers: text('the plan that this one takes the place of: its id in the store, or its folder without one'),
+  recovers: text('the plan to replace: its id, or its folder if there is no store'),
   ...out,
   ...key,
-  timeout: text('seconds after which the defaults stand for answers; else it waits for ever'),
+  timeout: text('seconds until unanswered questions get their defaults. Default: no limit'),
   ...clientOptions,
 }
 
 /** Options of `plan answer`. */
 export const answerOptions = {
-  as: text('the name that is recorded with the answers'),
+  as: text('the name to record with the answers'),
   ...out,
   ...clientOptions,
 }
 
 /** Options of `plan show`. */
 export const showOptions = {
-  moves: flag('every move with its time, how long it took, and the guards'),
+  moves: flag('every move with its time, its duration and its guards'),
   ...out,
   ...clientOptions,
 }
