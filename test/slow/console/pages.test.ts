@@ -228,6 +228,8 @@ test('console session: what its budget suspended goes on with a larger budget, w
 
   const broken = await world.submit('patient', 'Go')
   await page.goto(`${world.server().url}/s/${broken.session_id}`)
+  // The model is repaired only once its errors have suspended the session: else a retry succeeds.
+  await button('Reset').waitFor()
   writeFileSync(`${world.folder}/repaired`, '')
   await button('Reset').click()
   await page.getByText('I am well again.').first().waitFor()
