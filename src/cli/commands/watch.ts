@@ -78,7 +78,7 @@ async function watchSession({ client, call, viewer }: Watch, session_id: string)
   try {
     const { is_sealed, event_id } = await look()
     await client.workOn?.({ session_id })
-    // At rest, and with no other process at work: what is recorded by then is all that comes.
+    // Once all work rests and no other process works, no event follows the last one.
     void client
       .idle?.()
       .then(look)
