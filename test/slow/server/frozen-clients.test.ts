@@ -159,6 +159,6 @@ test('F-102 doctor: reports how far the clock of this machine is from that of th
   Date.now = () => now() + 600_000
   expect(await clock()).toMatchObject({
     verdict: 'odd',
-    says: expect.stringMatching(/^this machine is (599|600)\d{3} ms ahead/),
+    says: expect.stringMatching(/^The clock of this machine is (599|600)\d{3} ms ahead/),
   })
 })
