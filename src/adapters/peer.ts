@@ -1,7 +1,7 @@
 import { faults } from '../faults/catalogue.ts'
 
 /** The modules that are loaded on first use. All but `yaml` are optional peers of the package. */
-interface Modules {
+export interface Modules {
   readonly pg: typeof import('pg')
   readonly 'graphile-worker': typeof import('graphile-worker')
   readonly '@cedar-policy/cedar-wasm/nodejs': typeof import('@cedar-policy/cedar-wasm/nodejs')

@@ -1,6 +1,9 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { createCedarConditionEngine, createCedarRuleEngine, loadCedar } from '../adapters/cedar/engines.ts'
+import { loadRegistry } from '../adapters/files/documents.ts'
 import { writePlan } from '../adapters/files/plan-folder.ts'
+import { createSignatureCheck, createSigner } from '../adapters/host/secret-files.ts'
 import { claimOwnFile } from '../adapters/workspace/own-files.ts'
 import { createPlans } from '../autonomy/plans/create-plans.ts'
 import type { Plans } from '../autonomy/plans/plans.ts'
@@ -41,15 +44,12 @@ function once<T>(load: () => Promise<T>): () => Promise<T> {
   }
 }
 
-const cedar = () => import('../adapters/cedar/engines.ts')
-
 /** Loads the rule engine once, with the first plan. */
-export const loadRules = once<RuleEngine>(async () => (await cedar()).createCedarRuleEngine())
-const loadConditions = once<ConditionEngine>(async () => (await cedar()).createCedarConditionEngine())
+export const loadRules = once<RuleEngine>(async () => createCedarRuleEngine(await loadCedar()))
+const loadConditions = once<ConditionEngine>(async () => createCedarConditionEngine(await loadCedar()))
 
 /** Reads a registry folder. One bad file refuses the whole registry. */
 export async function readRegistry(folder: string, sha256: Sha256): Promise<RegistrySnapshot> {
-  const { loadRegistry } = await import('../adapters/files/documents.ts')
   const admission = await loadRegistry(folder, { sha256, rules: await loadRules() }).catch((error: Error) => {
     throw faults.file_unusable({ file: folder, problem: error.message })
   })
@@ -93,13 +93,11 @@ export async function checkSigningKey({ signingKey }: PlanOptions): Promise<void
 
 /** Reads a private key: its signer, and the check of its signatures. */
 export async function readKey(file: string) {
-  const { createSigner } = await import('../adapters/host/secret-files.ts')
   return { signature: await readPublicKey(file), signer: await fromPem(file, createSigner) }
 }
 
 /** Reads the public key of a PEM file, which may hold the private key. */
 export async function readPublicKey(file: string): Promise<SignatureCheck> {
-  const { createSignatureCheck } = await import('../adapters/host/secret-files.ts')
   return fromPem(file, createSignatureCheck)
 }
 

@@ -2,6 +2,9 @@ import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { fileBlobs } from '../adapters/files/blobs.ts'
 import { hostPorts, systemClock, systemTimers } from '../adapters/host/ports.ts'
+import { abandonedRuns } from '../adapters/postgres/members.ts'
+import { openPostgresRunelog } from '../adapters/postgres/runelog.ts'
+import { openPostgresStore } from '../adapters/postgres/shared-store.ts'
 import { auditSqlite } from '../adapters/sqlite/audit.ts'
 import { copyStore } from '../adapters/sqlite/copy.ts'
 import { auditFoldCache, openFoldCache } from '../adapters/sqlite/fold-cache.ts'
@@ -103,8 +106,6 @@ export async function openStore(url: string, how: StoreOptions = {}): Promise<St
       throw error
     }
   }
-  // Only a process that uses PostgreSQL loads its client.
-  const { openPostgresStore } = await import('../adapters/postgres/shared-store.ts')
   const warn = cleaning(secrets, redactor).cleanWarn(how.warn ?? warnOnStderr)
   // Leases always run on the system clock: no test moves this time by hand.
   const time = { clock: systemClock, timers: systemTimers }
@@ -175,8 +176,6 @@ function withoutTrace({ redact }: Runelog, cache: string, signer: ExistingStore[
 
 async function existingPostgres(url: string): Promise<ExistingStore> {
   const segments = segmentsFolder()
-  const { openPostgresRunelog } = await import('../adapters/postgres/runelog.ts')
-  const { abandonedRuns } = await import('../adapters/postgres/members.ts')
   const key = keyOf(url)
   const { damages, ...runelog } = await openPostgresRunelog(url, { ...hostPorts, ...key }, { segments, models })
   const abandoned = () => abandonedRuns(url)

@@ -1,8 +1,8 @@
 import { aiSdkModel } from '../adapters/ai-sdk/ai-sdk-model.ts'
 import { watchCrashes } from '../adapters/host/crashes.ts'
 import { hostPorts } from '../adapters/host/ports.ts'
-import type { McpPorts, McpServers } from '../adapters/mcp/open-servers.ts'
-import { type McpServer, type McpServerOptions, pickTools } from '../adapters/mcp/server-config.ts'
+import { type McpServers, openServers } from '../adapters/mcp/open-servers.ts'
+import { type McpServerOptions, pickTools } from '../adapters/mcp/server-config.ts'
 import { faults } from '../faults/catalogue.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import { shownStore } from '../kernel/printable.ts'
@@ -116,22 +116,13 @@ async function openStatewright(options: StatewrightOptions, assignment?: Assignm
   const { info = silent, debug = silent } =
     options.log ?? atLevel(logLevel('warn'), { info: warnOnStderr, debug: warnOnStderr })
   const log: Log = { info: cleanWarn(info), debug: cleanWarn(debug) }
-  const mcp = await openMcp(servers, { warn, clean, version: packageVersion() })
+  const mcp = await openServers(servers, { warn, clean, version: packageVersion() })
   try {
     return await openWith(mcp, policy, { ...options, store, secrets, warn, log, assignment })
   } catch (error) {
     await mcp.close()
     throw error
   }
-}
-
-const noServers: McpServers = { tools: new Map(), connections: new Map(), close: async () => {} }
-
-/** The MCP client is an optional package: only a config with servers loads it. */
-async function openMcp(servers: Readonly<Record<string, McpServer>>, ports: McpPorts): Promise<McpServers> {
-  if (Object.keys(servers).length === 0) return noServers
-  const { openServers } = await import('../adapters/mcp/open-servers.ts')
-  return openServers(servers, ports)
 }
 
 /** Agents, store, runtime with plans and goals, start: in this order, so that a mistake leaves no file and no lock. */

@@ -1,5 +1,6 @@
 /** Tools of MCP servers. Needs the package `@modelcontextprotocol/client`. */
 import './node-version.ts'
+import { openServers } from '../adapters/mcp/open-servers.ts'
 import { type McpServerOptions, mcpServers } from '../adapters/mcp/server-config.ts'
 import { packageVersion } from '../app/package-version.ts'
 import { cleaning, knownSecrets, warnOnStderr } from '../app/warnings.ts'
@@ -38,7 +39,6 @@ export async function openMcp(
       name: 'mcp',
       problem: `${problemSentence(fieldProblems(read.error))}.`,
     })
-  const { openServers } = await import('../adapters/mcp/open-servers.ts')
   const { clean, cleanWarn } = cleaning(knownSecrets({ store: 'memory:', mcp: servers, secrets }))
   const { tools, close } = await openServers(read.data, { warn: cleanWarn(warn), clean, version: packageVersion() })
   return { tools, close }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
+import * as yaml from 'yaml'
 import { readYaml } from '../../src/adapters/files/documents.ts'
 import { boundedJson, canonicalJson, jsonLimits } from '../../src/kernel/json.ts'
 import { checkReply } from '../../src/runtime/commands/reply.ts'
@@ -223,7 +224,7 @@ test('hostile inputs: readers of values, forms, replies, schemas, arguments and 
         checkReply('ecs', { title: 'a', type: 'form', fields: [{ name: 'a' }] }, { action: 'approve', data: value }),
       settlement: () => checkReply('settlement', {}, { outcome: 'happened', result: value }),
       schema: () => [foreignShape(value), foreignShape({ type: 'object', properties: value })],
-      yaml: () => (text.length > 50_000 ? undefined : readYaml(text).map(recorded)),
+      yaml: () => (text.length > 50_000 ? undefined : readYaml(text, yaml).map(recorded)),
     }
     for (const [reader, read] of Object.entries(readers)) {
       const problem = problemOf(read)

@@ -1,3 +1,4 @@
+import * as cedar from '@cedar-policy/cedar-wasm/nodejs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createCedarRuleEngine } from '../../src/adapters/cedar/engines.ts'
@@ -83,7 +84,7 @@ const context: RuleContext = {
 }
 
 describe('Coordinator: Cedar', () => {
-  const engine = createCedarRuleEngine()
+  const engine = createCedarRuleEngine(cedar)
   const request = { agent_id: 'agent_x', command_id: 'cmd_x', context }
   const permit = (condition: string) => `permit (principal, action, resource) when { ${condition} };`
   const sets = (digest: string, policies: Partial<RuleSets['policies']>): RuleSets => ({
@@ -148,7 +149,7 @@ describe('Coordinator: Cedar', () => {
 test('rules: two engines in one process never judge by the rules of the other', () => {
   const permit = '@id("rule_x") @reason("x") @severity("block") permit (principal, action, resource);'
   const request = { agent_id: 'a', command_id: 'c', context }
-  const [forbids, allows] = [createCedarRuleEngine(), createCedarRuleEngine()]
+  const [forbids, allows] = [createCedarRuleEngine(cedar), createCedarRuleEngine(cedar)]
   const none = { deny: {}, require_review: {}, warn: {}, allow: {} }
   const forbidden = { digest: 'forbids', policies: { ...none, deny: { rule_x: permit } } }
   const allowed = { digest: 'allows', policies: { ...none, allow: { rule_x: permit } } }
@@ -159,7 +160,7 @@ test('rules: two engines in one process never judge by the rules of the other', 
 })
 
 describe('F-53 rules', () => {
-  const engine = createCedarRuleEngine()
+  const engine = createCedarRuleEngine(cedar)
   const policy = (condition: string) =>
     `@id("rule_x") @reason("x") @severity("warn") permit (principal, action, resource) when { ${condition} };`
 

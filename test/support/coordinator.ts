@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import * as cedar from '@cedar-policy/cedar-wasm/nodejs'
 import { createCedarRuleEngine } from '../../src/adapters/cedar/engines.ts'
 import { intentChecksum } from '../../src/coordinator/checksum.ts'
 import { coordinate } from '../../src/coordinator/coordinate.ts'
@@ -11,7 +12,7 @@ import type { Json } from '../../src/kernel/json.ts'
 import type { CoordinationState } from '../../src/machines/coordination.ts'
 
 /** Real parts: Cedar in WebAssembly and SHA-256 from Node. */
-export const ports: Ports = { sha256: (text) => hash('sha256', text), rules: createCedarRuleEngine() }
+export const ports: Ports = { sha256: (text) => hash('sha256', text), rules: createCedarRuleEngine(cedar) }
 
 type Draft = { [key: string]: Json }
 

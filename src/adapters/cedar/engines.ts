@@ -11,10 +11,13 @@ import {
 } from '../../coordinator/rules/engine.ts'
 import { type Verdict, verdicts } from '../../coordinator/schemas/scalars.ts'
 import type { Json } from '../../kernel/json.ts'
-import { loadPeer } from '../peer.ts'
+import { loadPeer, type Modules } from '../peer.ts'
 
-/** Cedar is a megabyte of WebAssembly, and loads it from a file of its own. */
-export const cedar = await loadPeer('@cedar-policy/cedar-wasm/nodejs')
+/** The package of Cedar. */
+type Cedar = Modules['@cedar-policy/cedar-wasm/nodejs']
+
+/** Loads Cedar: a megabyte of WebAssembly, which it reads from a file of its own. */
+export const loadCedar = () => loadPeer('@cedar-policy/cedar-wasm/nodejs')
 
 type RuleError = RuleAnswer['errors'][number]
 
@@ -26,7 +29,7 @@ const vocabulary = 'statewright'
  * Rules as Cedar policies: each is a `permit` that means "this rule fires". Cedar skips a policy that fails, so every
  * error is reported: a failing prohibition must not permit. Each engine has its own names for parsed rule sets.
  */
-export function createCedarRuleEngine(): RuleEngine {
+export function createCedarRuleEngine(cedar: Cedar): RuleEngine {
   const read = cedar.preparseSchema(vocabulary, ruleVocabulary)
   if (read.type === 'failure') throw new Error(`The rule vocabulary does not parse: ${read.errors[0]?.message}`)
   const prepared = new Map<string, { slot: number; errors: readonly RuleError[] }>()
@@ -41,7 +44,7 @@ export function createCedarRuleEngine(): RuleEngine {
     for (const [digest, entry] of prepared) if (entry.slot === slot) prepared.delete(digest)
     const errors = verdicts.flatMap((verdict) => {
       const policies = { staticPolicies: { ...rules.policies[verdict] } }
-      const validated = problemsOf(policies)
+      const validated = problemsOf(cedar, policies)
       if (validated.length > 0) return validated
       const parsed = cedar.preparsePolicySet(setName(slot, verdict), policies)
       return parsed.type === 'failure' ? unnamed(parsed.errors) : []
@@ -53,18 +56,19 @@ export function createCedarRuleEngine(): RuleEngine {
 
   return {
     version: `cedar ${cedar.getCedarVersion()}`,
-    check: checkPolicy,
+    check: (rule_id, policy) => checkPolicy(cedar, rule_id, policy),
     judge(rules, requests) {
       const { slot, errors } = prepare(rules)
       if (errors.length > 0) return requests.map(() => ({ matched: noneMatched(), errors }))
-      return requests.map((request) => evaluate((verdict) => setName(slot, verdict), request))
+      return requests.map((request) => evaluate(cedar, (verdict) => setName(slot, verdict), request))
     },
   }
 }
 
 const noneMatched = (): Record<Verdict, string[]> => ({ deny: [], require_review: [], warn: [], allow: [] })
 
-function evaluate(setOf: (verdict: Verdict) => string, { agent_id, command_id, context }: RuleRequest): RuleAnswer {
+function evaluate(cedar: Cedar, setOf: (verdict: Verdict) => string, request: RuleRequest): RuleAnswer {
+  const { agent_id, command_id, context } = request
   const errors: RuleError[] = []
   const matched = noneMatched()
   for (const verdict of verdicts) {
@@ -90,10 +94,10 @@ function evaluate(setOf: (verdict: Verdict) => string, { agent_id, command_id, c
   return { matched, errors: once(errors).sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)) }
 }
 
-function checkPolicy(rule_id: string, policy: string): RuleCheck {
+function checkPolicy(cedar: Cedar, rule_id: string, policy: string): RuleCheck {
   const parsed = cedar.policyToJson(policy)
   if (parsed.type === 'failure') return { annotations: null, problems: parsed.errors.map(({ message }) => message) }
-  const problems = problemsOf({ staticPolicies: { [rule_id]: policy } }).map(({ message }) => message)
+  const problems = problemsOf(cedar, { staticPolicies: { [rule_id]: policy } }).map(({ message }) => message)
   if (parsed.json.effect !== 'permit')
     problems.push('its policy must be a permit, which here means "the rule fires"; the verdict says what that does')
   return { annotations: parsed.json.annotations ?? {}, problems }
@@ -103,7 +107,7 @@ const unnamed = (errors: readonly { readonly message: string }[]): readonly Rule
   errors.map(({ message }) => ({ rule_id: null, message }))
 
 /** A warning counts: a policy that can never fire protects nothing. A policy with an error shows only that. */
-function problemsOf(policies: PolicySet): RuleError[] {
+function problemsOf(cedar: Cedar, policies: PolicySet): RuleError[] {
   const answer = cedar.validate({ schema: ruleVocabulary, policies, validationSettings: { mode: 'strict' } })
   if (answer.type === 'failure') return once(unnamed(answer.errors))
   const { validationErrors: errors, validationWarnings: warnings } = answer
@@ -122,7 +126,7 @@ function once(errors: readonly RuleError[]): RuleError[] {
 }
 
 /** Conditions as Cedar expressions over `context`. An error is never an answer: Cedar itself would read it as no. */
-export function createCedarConditionEngine(): ConditionEngine {
+export function createCedarConditionEngine(cedar: Cedar): ConditionEngine {
   return {
     version: `cedar ${cedar.getCedarVersion()}`,
     check(rule) {

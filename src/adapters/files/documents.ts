@@ -5,37 +5,38 @@ import { type Admission, admitRegistry, type RegistrySource } from '../../coordi
 import type { Problem } from '../../coordinator/schemas/scalars.ts'
 import { faults } from '../../faults/catalogue.ts'
 import { boundedJson, type Json, jsonLimits } from '../../kernel/json.ts'
-import { loadPeer } from '../peer.ts'
+import { loadPeer, type Modules } from '../peer.ts'
 
-const { isMap, isNode, isScalar, parseAllDocuments, visit } = await loadPeer('yaml')
+/** The package that reads YAML. */
+type Yaml = Modules['yaml']
 
 type ReadDocument = { readonly value: Json } | { readonly problem: string }
 
-type Parsed = Exclude<ReturnType<typeof parseAllDocuments>, { empty: true }>[number]
+type Parsed = Exclude<ReturnType<Yaml['parseAllDocuments']>, { empty: true }>[number]
 
 const longest = 200_000
 /** The nesting limit, checked before the parser: it is recursive, and slow on deep nesting. */
 const deepest = 200
 
 /** The documents of a JSON or YAML 1.2 text, each with its value or its first mistake. Bounded; never throws. */
-export function readYaml(text: string): readonly ReadDocument[] {
+export function readYaml(text: string, yaml: Yaml): readonly ReadDocument[] {
   if (text.length > longest)
     return [{ problem: `The file has ${text.length} characters; at most ${longest} are allowed.` }]
   if (mayBeDeep(text)) return [{ problem: `The file is nested deeper than ${deepest} levels.` }]
   try {
     const options = { version: '1.2', schema: 'core', uniqueKeys: false, prettyErrors: false } as const
-    const documents = parseAllDocuments(text, options)
-    return 'empty' in documents ? [] : documents.map((document) => readOne(document, text))
+    const documents = yaml.parseAllDocuments(text, options)
+    return 'empty' in documents ? [] : documents.map((document) => readOne(document, text, yaml))
   } catch (error) {
     return [{ problem: sentence(error) }]
   }
 }
 
-function readOne(document: Parsed, text: string): ReadDocument {
+function readOne(document: Parsed, text: string, yaml: Yaml): ReadDocument {
   const [mistake] = [...document.errors, ...document.warnings]
   if (mistake !== undefined) return { problem: `${sentence(mistake)} at ${placeOf(text, mistake.pos[0])}` }
   try {
-    const problem = keyProblem(document, text)
+    const problem = keyProblem(document, text, yaml)
     if (problem !== undefined) return { problem }
     return boundedJson(document.toJS({ maxAliasCount: 100 }), jsonLimits.result)
   } catch (error) {
@@ -44,7 +45,7 @@ function readOne(document: Parsed, text: string): ReadDocument {
 }
 
 /** Keys must be texts, each there once. The parser's own check takes minutes over 60,000 keys. */
-function keyProblem(document: Parameters<typeof visit>[0], text: string): string | undefined {
+function keyProblem(document: Parsed, text: string, { isMap, isNode, isScalar, visit }: Yaml): string | undefined {
   let found: string | undefined
   visit(document, (_, node) => {
     if (!isMap(node)) return undefined
@@ -93,7 +94,7 @@ export async function readDocument(file: string): Promise<Json> {
     if (error.code === 'ENOENT') throw faults.not_found({ what: 'file', id: file })
     throw faults.file_unusable({ file, problem: error.message })
   })
-  const [document = { value: null }, ...more] = readYaml(text)
+  const [document = { value: null }, ...more] = readYaml(text, await loadPeer('yaml'))
   const problem =
     more.length > 0 ? 'It has several documents; put one into each file.' : 'problem' in document && document.problem
   if (problem) throw faults.file_unusable({ file, problem })
@@ -111,7 +112,8 @@ export async function writeNew(file: string, text: string): Promise<void> {
 export async function loadRegistry(folder: string, ports: Pick<Ports, 'sha256' | 'rules'>): Promise<Admission> {
   const names = (await readdir(folder, { recursive: true })).filter((name) => /\.(ya?ml|json)$/.test(name)).sort()
   const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
-  const read = texts.map((text, i) => readSource(names[i] ?? '', text))
+  const yaml = await loadPeer('yaml')
+  const read = texts.map((text, i) => readSource(names[i] ?? '', text, yaml))
   const unread = read.flatMap(({ problems }) => problems)
   const sources = read.flatMap((each) => each.sources)
   const admission = admitRegistry(sources, ports)
@@ -119,10 +121,10 @@ export async function loadRegistry(folder: string, ports: Pick<Ports, 'sha256' |
   return { admitted: false, problems: [...unread, ...(admission.admitted ? [] : admission.problems)] }
 }
 
-function readSource(name: string, text: string): { sources: RegistrySource[]; problems: Problem[] } {
+function readSource(name: string, text: string, yaml: Yaml): { sources: RegistrySource[]; problems: Problem[] } {
   const sources: RegistrySource[] = []
   const problems: Problem[] = []
-  const documents = readYaml(text)
+  const documents = readYaml(text, yaml)
   if (documents.length === 0)
     problems.push({ code: 'registry_file_invalid', message: 'The file is empty.', path: name })
   documents.forEach((document, i) => {

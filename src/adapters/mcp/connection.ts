@@ -1,11 +1,11 @@
 import type { Stream } from 'node:stream'
-import type { CallToolResult, Tool as Listed } from '@modelcontextprotocol/client'
+import type { CallToolResult, Client, Tool as Listed } from '@modelcontextprotocol/client'
 import { boundedJson, canonicalJson, type Json, jsonLimits } from '../../kernel/json.ts'
 import { printableName } from '../../kernel/printable.ts'
 import type { ToolContext } from '../../runtime/tools/tool.ts'
 import { elicit } from './elicitation.ts'
 import { failureOf, marked, messageOf } from './failure.ts'
-import { Client, ProtocolError, StdioClientTransport, StreamableHTTPClientTransport } from './sdk.ts'
+import type { Sdk } from './sdk.ts'
 import type { McpServer } from './server-config.ts'
 import { boundedFetch, boundMessages, type Mark, watchLostAnswers } from './transport.ts'
 
@@ -24,10 +24,10 @@ interface Live {
   onLost(mark: Mark, lost: () => void): void
 }
 
-type ConnectionPorts = { readonly warn: (message: string) => void; readonly version: string }
+type ConnectionPorts = { readonly sdk: Sdk; readonly warn: (message: string) => void; readonly version: string }
 
 /** One server, connected on demand and again after it died. No call is sent twice. `warn` gets errors between calls. */
-export function connectionTo(name: string, server: McpServer, { warn, version }: ConnectionPorts) {
+export function connectionTo(name: string, server: McpServer, { sdk, warn, version }: ConnectionPorts) {
   let current: Promise<Live> | undefined
   let isClosed = false
   let started: number | null = null
@@ -55,7 +55,7 @@ export function connectionTo(name: string, server: McpServer, { warn, version }:
   }
 
   async function connect(onClose: () => void): Promise<Live> {
-    const client = new Client(
+    const client = new sdk.Client(
       { name: 'statewright', version },
       {
         capabilities: { elicitation: { form: {} } },
@@ -63,7 +63,7 @@ export function connectionTo(name: string, server: McpServer, { warn, version }:
         versionNegotiation: { mode: 'url' in server ? 'auto' : 'legacy' },
       },
     )
-    const transport = transportTo(server)
+    const transport = transportTo(server, sdk)
     const complaints = readComplaints('stderr' in transport ? transport.stderr : null)
     const made: Live = { client, calls: 0, isRetired: false, tools: undefined, onLost: () => {} }
     client.onclose = onClose
@@ -80,7 +80,7 @@ export function connectionTo(name: string, server: McpServer, { warn, version }:
       throw marked(`${name} could not be reached: ${messageOf(error)}${complaint}`, 'unavailable')
     }
     boundMessages(transport, warn)
-    if (transport instanceof StreamableHTTPClientTransport) made.onLost = watchLostAnswers(transport)
+    if (transport instanceof sdk.StreamableHTTPClientTransport) made.onLost = watchLostAnswers(transport)
     started = 'pid' in transport ? transport.pid : null
     return made
   }
@@ -127,10 +127,10 @@ export function connectionTo(name: string, server: McpServer, { warn, version }:
         return await Promise.race([answer, lost.promise])
       } catch (error) {
         // A cancelled caller gets a cancellation, unless the server had answered by then.
-        if (context.signal.aborted && !(error instanceof ProtocolError)) throw context.signal.reason
-        const failure = failureOf(error, name)
+        if (context.signal.aborted && !(error instanceof sdk.ProtocolError)) throw context.signal.reason
+        const failure = failureOf(error, name, sdk)
         // A session that the server has forgotten, or a server that is gone: the next call connects again.
-        if ('url' in server && !(error instanceof ProtocolError)) retire(made)
+        if ('url' in server && !(error instanceof sdk.ProtocolError)) retire(made)
         throw failure
       } finally {
         underWay.delete(context)
@@ -149,7 +149,7 @@ export function connectionTo(name: string, server: McpServer, { warn, version }:
   }
 }
 
-function transportTo(server: McpServer) {
+function transportTo(server: McpServer, { StdioClientTransport, StreamableHTTPClientTransport }: Sdk) {
   if ('url' in server) {
     const requestInit = { headers: server.headers }
     return new StreamableHTTPClientTransport(new URL(server.url), { requestInit, fetch: boundedFetch })

@@ -1,28 +1,28 @@
 import { readThrown } from '../../runtime/thrown.ts'
 import { DidNotHappen } from '../../runtime/tools/tool.ts'
-import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from './sdk.ts'
+import type { Sdk } from './sdk.ts'
+
+type Code = keyof Sdk['SdkErrorCode']
 
 /** Nothing has reached the server when one of these is thrown. */
-const neverSent: readonly string[] = [
-  SdkErrorCode.NotConnected,
-  SdkErrorCode.NotInitialized,
-  SdkErrorCode.MethodNotSupportedByProtocolVersion,
-]
+const neverSent: readonly Code[] = ['NotConnected', 'NotInitialized', 'MethodNotSupportedByProtocolVersion']
 const neverConnected = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']
 
 /** Answers of a gateway while the server may continue: the request ran out of time, or its client was gone. */
 const answeredLate = [408, 499]
-const unreadable: readonly string[] = [SdkErrorCode.InvalidResult, SdkErrorCode.UnsupportedResultType]
+const unreadable: readonly Code[] = ['InvalidResult', 'UnsupportedResultType']
 
 /** The outcome of a call without a result: a refusal or an unsent request is a failure, all else is unknown. */
-export function failureOf(thrown: unknown, server: string): Error {
+export function failureOf(thrown: unknown, server: string, sdk: Sdk): Error {
+  const { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } = sdk
+  const isOneOf = (codes: readonly Code[]) =>
+    thrown instanceof SdkError && codes.some((code) => SdkErrorCode[code] === thrown.code)
   if (thrown instanceof ProtocolError) return marked(`${thrown.message} (code ${thrown.code})`, 'protocol', thrown)
   if (thrown instanceof SdkHttpError && isRefusal(thrown.status))
     return marked(`${server} answered ${thrown.status}: ${thrown.message}`, 'protocol', thrown)
-  const isUnsent =
-    (thrown instanceof SdkError && neverSent.includes(thrown.code)) || neverConnected.includes(codeOf(thrown))
+  const isUnsent = isOneOf(neverSent) || neverConnected.includes(codeOf(thrown))
   if (isUnsent) return marked(`${server} could not be reached: ${messageOf(thrown)}`, 'unavailable', thrown)
-  if (thrown instanceof SdkError && unreadable.includes(thrown.code))
+  if (isOneOf(unreadable))
     return unclear(`${server} answered with what cannot be read: ${messageOf(thrown)}`, 'unreadable_answer', thrown)
   const lost = `The connection to ${server} was lost during the call: ${messageOf(thrown)}`
   return unclear(lost, 'connection_lost', thrown)

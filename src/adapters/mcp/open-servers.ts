@@ -9,13 +9,14 @@ import { foreignShape } from '../../runtime/tools/foreign-schema.ts'
 import type { Tool } from '../../runtime/tools/tool.ts'
 import { type Connection, connectionTo } from './connection.ts'
 import { marked, messageOf } from './failure.ts'
+import { loadSdk } from './sdk.ts'
 import type { McpServer } from './server-config.ts'
 
 /** All connected MCP servers. */
 export type McpServers = Awaited<ReturnType<typeof openServers>>
 
 /** Reports problems. `clean` removes the secrets that a server was given from its texts. */
-export interface McpPorts {
+interface McpPorts {
   readonly warn: (message: string, details: object) => void
   readonly clean: (text: string) => string
   readonly version: string
@@ -25,9 +26,9 @@ export interface McpPorts {
 export async function openServers(servers: Readonly<Record<string, McpServer>>, { warn, clean, version }: McpPorts) {
   const warnOf = (name: string) => (problem: string) =>
     warn('an MCP server reported a problem', { server: name, problem })
-  const connect = ([name, server]: readonly [string, McpServer]) =>
-    [name, connectionTo(name, server, { warn: warnOf(name), version })] as const
-  const connections = new Map(Object.entries(servers).map(connect))
+  const connect = async ([name, server]: readonly [string, McpServer]) =>
+    [name, connectionTo(name, server, { sdk: await loadSdk(), warn: warnOf(name), version })] as const
+  const connections = new Map(await Promise.all(Object.entries(servers).map(connect)))
   const cleaned = (error: unknown): never => {
     if (!isFault(error, 'server_unusable')) throw error
     const { server, problem } = error.details

@@ -1,8 +1,10 @@
 import { loadPeer } from '../peer.ts'
 
-/** The MCP client, loaded when the config names the first server. */
-export const { Client, ProtocolError, SdkError, SdkErrorCode, SdkHttpError, StreamableHTTPClientTransport } =
-  await loadPeer('@modelcontextprotocol/client')
-export const { StdioClientTransport } = await loadPeer('@modelcontextprotocol/client/stdio')
 /** The client of the MCP SDK. */
-export type Client = InstanceType<typeof Client>
+export type Sdk = Awaited<ReturnType<typeof loadSdk>>
+
+/** Loads the MCP client: only a config that names a server needs it. */
+export async function loadSdk() {
+  const client = await loadPeer('@modelcontextprotocol/client')
+  return { ...client, ...(await loadPeer('@modelcontextprotocol/client/stdio')) }
+}

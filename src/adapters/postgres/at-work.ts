@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type pg from 'pg'
 import type { Effect, EffectEnd, EffectState } from '../../runtime/store.ts'
 import { clientOptions, connected, isConnectionLost, openSocket } from './connection.ts'
-import { Client } from './driver.ts'
+import { loadDriver } from './driver.ts'
 
 /** The connection that a worker keeps for its whole life. */
 export type Presence = ReturnType<typeof createPresence>
@@ -18,6 +18,7 @@ export function createPresence(url: string, worker: string, patience: number) {
   let isUnref = false
 
   async function connect(): Promise<pg.Client> {
+    const { Client } = await loadDriver()
     const client = new Client({
       ...clientOptions(url, patience),
       stream: () => {

@@ -4,7 +4,7 @@ import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { shownStore } from '../../kernel/printable.ts'
 import { readAddress } from './address.ts'
-import { Client, Pool } from './driver.ts'
+import { loadDriver } from './driver.ts'
 import { type StatementName, statements } from './statements.ts'
 
 /** One connection. Statements sent without waiting travel together and are answered in order. */
@@ -77,7 +77,8 @@ export function clientOptions(url: string, answer_ms = usual_answer_ms): pg.Clie
 }
 
 /** A pool that gives up all its connections when one is lost: each would cost its own timeout. */
-export function createPool(url: string, max: number, answer_ms?: number): pg.Pool {
+export async function createPool(url: string, max: number, answer_ms?: number): Promise<pg.Pool> {
+  const { Pool } = await loadDriver()
   const own = new Set<Socket>()
   const stream = () => openSocket(url, own)
   const pool = new Pool({ ...clientOptions(url, answer_ms), stream, max })
@@ -112,6 +113,7 @@ function releaseOnce(pool: pg.Pool) {
 
 /** Opens one connection. */
 export async function connect(url: string, answer_ms?: number): Promise<Connection> {
+  const { Client } = await loadDriver()
   const client = new Client(clientOptions(url, answer_ms))
   let open = true
   const close = () => {

@@ -1,4 +1,4 @@
 import { loadPeer } from '../peer.ts'
 
-/** The driver, loaded with the first module that opens a connection. */
-export const { Client, Pool } = (await loadPeer('pg')).default
+/** Loads the driver: only a process that uses PostgreSQL needs it. */
+export const loadDriver = async () => (await loadPeer('pg')).default

@@ -1,12 +1,12 @@
 import { EventEmitter } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Logger as QueueLogger, TaskList, WorkerEvents, WorkerPool } from 'graphile-worker'
+import type { Logger, TaskList, WorkerEvents, WorkerPool } from 'graphile-worker'
 import type pg from 'pg'
 import { type Job, runJob, type Task } from '../../runtime/dispatch/jobs-for.ts'
 import type { Tasks } from '../../runtime/store.ts'
+import type { Modules } from '../peer.ts'
 import { createSemaphore } from './connection.ts'
 import { jobColumns, priorities } from './members.ts'
-import { Logger, runTaskList } from './queue.ts'
 import { jobsSchema } from './schema.ts'
 import { statements } from './statements.ts'
 
@@ -21,6 +21,9 @@ const poll_ms = 60_000
 
 type PayloadOf<T extends Task> = Extract<Job, { readonly task: T }>['payload']
 
+/** The package of the queue. A store that is only read does not load it. */
+export type Queue = Modules['graphile-worker']
+
 /** The queue of jobs that wakes workers. */
 export type Jobs = ReturnType<typeof startJobs>
 
@@ -33,14 +36,15 @@ const leaveTo = add('session', ", run_at := now() + interval '250 milliseconds',
 /** Passes a deadline on. It is due by the clock of the database; the next worker compares it with its own clock. */
 const handOver = add('deadline')
 
-interface Reports {
+interface QueuePorts {
+  readonly queue: Queue
   readonly warn: (message: string, details: object) => void
   /** Another queue replaced a broken one, which may have fetched jobs without running them. */
   readonly replaced: () => void
 }
 
 /** Runs the jobs of the queue. A failed task is retried with a growing delay. */
-export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { warn, replaced }: Reports) {
+export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { queue: library, warn, replaced }: QueuePorts) {
   silenceTraces()
   // Shared by all queues of this worker: jobs of a broken queue count, too.
   const withinLimit = createSemaphore(limit)
@@ -97,7 +101,7 @@ export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { warn, re
     })
     const options = { schema: jobsSchema, concurrency: limit, pollInterval: poll_ms, noHandleSignals: true, events }
     const preset = { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } }
-    queue = runTaskList({ ...options, logger: quiet(warn), preset }, list, pool)
+    queue = library.runTaskList({ ...options, logger: quiet(library, warn), preset }, list, pool)
   }
 
   const shutDown = () => Promise.resolve(queue?.gracefulShutdown('the worker leaves')).catch(() => {})
@@ -143,7 +147,7 @@ function silenceTraces() {
 }
 
 /** Passes on only errors and warnings, and only their first line: the rest is a trace of library code. */
-function quiet(warn: Reports['warn']): QueueLogger {
+function quiet({ Logger }: Queue, warn: QueuePorts['warn']): Logger {
   return new Logger(() => (level, message) => {
     const [problem = ''] = message.split('\n', 1)
     if (level === 'error' || level === 'warning')

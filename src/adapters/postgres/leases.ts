@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { Cancel, Clock, Timers } from '../../runtime/ports.ts'
 import type { Instant, Lease } from '../../runtime/store.ts'
 import { clientOptions } from './connection.ts'
-import { Client } from './driver.ts'
+import { loadDriver } from './driver.ts'
 
 /** A run that this process holds. */
 export interface HeldRun {
@@ -111,6 +111,7 @@ export async function openDatabaseClock(database: Pick<pg.Pool, 'query'>, local:
 
 /** The skew of this machine against a database that is not open yet. */
 export async function measureSkew(url: string, local: Clock): Promise<number> {
+  const { Client } = await loadDriver()
   const client = new Client(clientOptions(url))
   await client.connect()
   try {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Bell } from '../../runelog/follow.ts'
 import { clientOptions, connected, dropConnections, grace_ms, isSilent, usual_answer_ms } from './connection.ts'
-import { Client } from './driver.ts'
+import { loadDriver } from './driver.ts'
 import { channel } from './schema.ts'
 
 /** If the event loop was blocked for longer, an answer may have arrived unread. */
@@ -15,6 +15,7 @@ export async function listen(url: string, origin: string, bell: Bell, answer_ms 
   let client = await subscribe()
 
   async function subscribe(): Promise<pg.Client> {
+    const { Client } = await loadDriver()
     const next = new Client({ ...clientOptions(url, patience), connectionTimeoutMillis: answer_ms })
     next.on('error', () => {})
     next.on('notification', ({ payload = '' }) => {

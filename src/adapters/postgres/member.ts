@@ -3,7 +3,7 @@ import type pg from 'pg'
 import type { Clock, Timers } from '../../runtime/ports.ts'
 import type { Member, Tasks } from '../../runtime/store.ts'
 import { createAtWork, createPresence, type Presence } from './at-work.ts'
-import { type Jobs, startJobs } from './jobs.ts'
+import { type Jobs, type Queue, startJobs } from './jobs.ts'
 import { createLeases } from './leases.ts'
 import { createMembers, overlooked_ms } from './members.ts'
 
@@ -16,8 +16,15 @@ export interface SharingOptions {
   readonly warn: (message: string, details: object) => void
 }
 
+/** Options of a worker. */
+export type MemberOptions = SharingOptions & { readonly queue: Queue }
+
 /** One worker: it renews its leases, frees what dead workers held, and runs the jobs of the queue. */
-export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, timers, warn }: SharingOptions): Member {
+export function createMember(
+  url: string,
+  pool: pg.Pool,
+  { lease_ms, clock, timers, warn, queue }: MemberOptions,
+): Member {
   const members = createMembers(pool, lease_ms)
   // Renewals have their own connection, so that a busy queue cannot delay them.
   const heart = createMembers({ query: (text, values) => presence().query(text, values) }, lease_ms)
@@ -113,7 +120,7 @@ export function createMember(url: string, pool: pg.Pool, { lease_ms, clock, time
         isReplaced = true
         reclaim().catch((error) => warn('freeing the jobs of a broken queue failed', { error: String(error) }))
       }
-      jobs = startJobs(pool, tasks, limit, { warn, replaced })
+      jobs = startJobs(pool, tasks, limit, { queue, warn, replaced })
       await beat()
       regularly('looking for lost workers', lease_ms / 4, () => scan(tasks))
       regularly('looking for lost wakes', overlooked_ms, () => members.wakeOverlooked())

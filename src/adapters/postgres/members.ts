@@ -178,7 +178,7 @@ export function createMembers(database: Asked, lease_ms: number) {
 
 /** Runs that are running in a database, and whose lease has expired. Writes nothing. */
 export async function abandonedRuns(url: string): Promise<readonly AbandonedRun[]> {
-  const pool = createPool(url, 1)
+  const pool = await createPool(url, 1)
   try {
     const text = async (sql: string) => (await pool.query(sql)).rows
     return (await hasTable(text, 'lease')) ? await createMembers(pool, 0).abandoned() : []

@@ -55,7 +55,7 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
   await ownership.prepare()
 
   const listener = await listen(url, origin, bell, answer_ms)
-  const pool = createPool(url, readers, answer_ms)
+  const pool = await createPool(url, readers, answer_ms)
   const withinLimit = createSemaphore(readers)
   const poisoned = (fault: Fault) => {
     if (poison !== undefined) return

@@ -4,35 +4,37 @@ import type { Ports } from '../../runelog/port.ts'
 import { longText, othersTurn } from '../../runelog/slices.ts'
 import { blobRef } from '../../runes/redaction.ts'
 import { type Blobs, type Member, type SharedStore, sound } from '../../runtime/store.ts'
+import { loadPeer } from '../peer.ts'
 import { createPool, unusable, withoutPassword } from './connection.ts'
+import type { Queue } from './jobs.ts'
 import { type DatabaseClock, noticeable_skew_ms, openDatabaseClock } from './leases.ts'
-import { createMember, type SharingOptions } from './member.ts'
+import { createMember, type MemberOptions, type SharingOptions } from './member.ts'
 import { jobsAndLeases } from './members.ts'
-import { runMigrations } from './queue.ts'
 import { openPostgresRunelog, type PostgresOptions } from './runelog.ts'
 import { jobsSchema, sharedNumber, sharedSchema, tablesLock } from './schema.ts'
 
 /** The log in PostgreSQL, with leases and a queue, so that many processes can work on it together. */
 export async function openPostgresStore(url: string, ports: Ports, options: PostgresOptions, sharing: SharingOptions) {
   const { lease_ms } = sharing
+  const queue = await loadPeer('graphile-worker')
   // A silent connection is given up while the lease lasts.
   const answer_ms = Math.max(2_000, Math.round(lease_ms * 0.6))
   const runelog = await openPostgresRunelog(url, ports, { answer_ms, ...options, sideWrites: jobsAndLeases(lease_ms) })
-  const pool = createPool(url, 6, answer_ms)
+  const pool = await createPool(url, 6, answer_ms)
   try {
-    await makeTables(pool)
+    await makeTables(pool, queue)
     const time = await openDatabaseClock(pool, sharing.clock)
     const skew_ms = time.skew()
     if (Math.abs(skew_ms) > noticeable_skew_ms)
       sharing.warn('the clock of this machine differs from the database clock; the database clock is used', { skew_ms })
-    return { runelog, blobs: postgresBlobs(pool), shared: share(url, pool, time, sharing) }
+    return { runelog, blobs: postgresBlobs(pool), shared: share(url, pool, time, { ...sharing, queue }) }
   } catch (error) {
     await Promise.all([runelog.close(), pool.end()])
     throw unusable(error, withoutPassword(url))
   }
 }
 
-function share(url: string, pool: pg.Pool, time: DatabaseClock, sharing: SharingOptions): SharedStore {
+function share(url: string, pool: pg.Pool, time: DatabaseClock, sharing: MemberOptions): SharedStore {
   const members = new Set<Member>()
   return {
     lease_ms: sharing.lease_ms,
@@ -61,7 +63,7 @@ function inSentences(member: Member, store: string): Member {
   }
 }
 
-async function makeTables(pool: pg.Pool) {
+async function makeTables(pool: pg.Pool, { runMigrations }: Queue) {
   const { rows } = await pool.query<{ value: string }>(`SELECT value FROM statewright.meta WHERE name = 'shared'`)
   if (rows[0]?.value !== String(sharedNumber)) await makeShared(pool)
   // It checks without a lock whether there is anything to migrate.

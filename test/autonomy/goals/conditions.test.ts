@@ -1,3 +1,4 @@
+import * as cedar from '@cedar-policy/cedar-wasm/nodejs'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createCedarConditionEngine } from '../../../src/adapters/cedar/engines.ts'
 import type { GoalSubmission } from '../../../src/autonomy/goals/set-goal.ts'
@@ -322,7 +323,7 @@ describe('F-41 conditions: the rule language and old records', () => {
   })
 
   test('a rule cannot break out of its policy, and an error is never an answer', () => {
-    const engine = createCedarConditionEngine()
+    const engine = createCedarConditionEngine(cedar)
     expect(engine.check('true }; permit (principal, action, resource) when { true')).toBeDefined()
     expect(engine.check('true // at the end')).toBeUndefined()
     const tasks = { ta: { state: 'completed', result: '5', json: 5 } }
@@ -333,7 +334,7 @@ describe('F-41 conditions: the rule language and old records', () => {
   })
 
   test('a value that Cedar cannot read exists, and a rule that computes with it is undecided', () => {
-    const engine = createCedarConditionEngine()
+    const engine = createCedarConditionEngine(cedar)
     const json = { none: null, half: 0.5, huge: 1e300, list: [1.5], mixed: [1, null] }
     const evaluate = (rule: string) => engine.evaluate(rule, { tasks: { ta: { state: 'completed', json } } })
     const ta = 'context.tasks.ta.json'

@@ -81,7 +81,7 @@ concurrently(
 concurrently('F-105 pool: a connection that did not answer is not lent again', async () => {
   const proxy = await startCuttingProxy(await freshDatabase())
   whenFinished(() => proxy.close())
-  const pool = createPool(proxy.url, 1, 500)
+  const pool = await createPool(proxy.url, 1, 500)
   whenFinished(() => pool.end())
   // GIVEN a borrower whose statement goes without an answer, and that says nothing of it when it gives the connection back
   const lent = await pool.connect()

@@ -128,7 +128,7 @@ test('queue broken: a worker that leaves while the database is away closes all t
 
 test('F-111 pool: a connection that the queue lets go of twice is let go of once', async () => {
   const database = await emptyDatabase()
-  const pool = createPool(database.url, 1)
+  const pool = await createPool(database.url, 1)
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   pool.connect((error, _client, release) => {
     if (error !== undefined) return reject(error)
