@@ -136,7 +136,8 @@ export function createRedactor({ secrets = new Map() }: Secrets): Redactor {
   }
 }
 
-interface CleanStream {
+/** Cleans one text that arrives in pieces. */
+export interface CleanStream {
   /** Returns the text that may be passed on now. A possible beginning of a secret is held back. */
   add(text: string): string
   end(): string

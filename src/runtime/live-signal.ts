@@ -10,8 +10,7 @@ import { readThrown } from './thrown.ts'
  * aborted the controller, or when the timer has fired.
  */
 export function liveSignal({ signal }: AbortController, look: () => void): AbortSignal {
-  looks.set(signal, look)
-  return Object.setPrototypeOf(signal, members)
+  return Object.setPrototypeOf(Object.assign(signal, { [lookOf]: look }), members)
 }
 
 type Add = AbortSignal['addEventListener']
@@ -26,7 +25,7 @@ export function guardListeners(signal: AbortSignal, { warn, redactor }: Warning,
     warn('a listener of an abort signal failed', { ...subject, error })
   }
   const known = new WeakMap<object, (event: Event) => void>()
-  guards.set(signal, (listener) => {
+  const guard: Guard = (listener) => {
     if (listener === null || (typeof listener !== 'function' && typeof listener !== 'object')) return listener
     const call =
       known.get(listener) ??
@@ -36,14 +35,23 @@ export function guardListeners(signal: AbortSignal, { warn, redactor }: Warning,
       )
     known.set(listener, call)
     return call
-  })
-  return Object.setPrototypeOf(signal, members)
+  }
+  return Object.setPrototypeOf(Object.assign(signal, { [guardOf]: guard }), members)
 }
 
-/** A signal has no `look` here while it runs: a listener of the abort may read the signal in turn. */
-const looks = new WeakMap<AbortSignal, () => void>()
-const guards = new WeakMap<AbortSignal, (listener: Listener) => Listener>()
-const handlers = new WeakMap<AbortSignal, Listener | null>()
+type Guard = (listener: Listener) => Listener
+
+/** Properties, since a value in a long-lived WeakMap survives until the next collection of all memory. */
+const lookOf = Symbol('look')
+const guardOf = Symbol('guard')
+const handlerOf = Symbol('handler')
+
+interface Signal extends AbortSignal {
+  /** Absent while it runs: a listener of the abort may read the signal in turn. */
+  [lookOf]?: (() => void) | undefined
+  [guardOf]?: Guard
+  [handlerOf]?: Listener | null
+}
 
 const getterOf = (name: 'aborted' | 'reason') =>
   Object.getOwnPropertyDescriptor(AbortSignal.prototype, name)?.get as (this: AbortSignal) => unknown
@@ -51,25 +59,25 @@ const [aborted, reason] = [getterOf('aborted'), getterOf('reason')]
 const setHandler = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'onabort')?.set
 const { addEventListener: add, removeEventListener: remove } = AbortSignal.prototype
 
-function lookOnce(signal: AbortSignal): void {
-  const look = looks.get(signal)
+function lookOnce(signal: Signal): void {
+  const look = signal[lookOf]
   if (look === undefined || aborted.call(signal) === true) return
-  looks.delete(signal)
+  signal[lookOf] = undefined
   try {
     look()
   } finally {
-    looks.set(signal, look)
+    signal[lookOf] = look
   }
 }
 
-const harmless = (signal: AbortSignal, listener: Listener) => guards.get(signal)?.(listener) ?? listener
+const harmless = (signal: Signal, listener: Listener) => signal[guardOf]?.(listener) ?? listener
 
 /** Node itself listens with options that have symbols, which bind the listener to the life of another object. */
 const isOfNode = (options: unknown) =>
   typeof options === 'object' && options !== null && Object.getOwnPropertySymbols(options).length > 0
 
 /** The prototype of all these signals. Members of their own would cost each signal a shape of its own. */
-const members: object & ThisType<AbortSignal> = {
+const members: object & ThisType<Signal> = {
   get aborted() {
     lookOnce(this)
     return aborted.call(this)
@@ -85,13 +93,15 @@ const members: object & ThisType<AbortSignal> = {
     add.call(this, type, isOfNode(options) ? listener : harmless(this, listener), options)
   },
   removeEventListener(type: string, listener: Listener, options?: Parameters<Add>[2]) {
-    for (const one of new Set([listener, harmless(this, listener)])) remove.call(this, type, one, options)
+    const call = harmless(this, listener)
+    remove.call(this, type, listener, options)
+    if (call !== listener) remove.call(this, type, call, options)
   },
   get onabort() {
-    return handlers.get(this) ?? null
+    return this[handlerOf] ?? null
   },
   set onabort(given: Listener | null) {
-    handlers.set(this, given)
+    this[handlerOf] = given
     setHandler?.call(this, typeof given === 'function' ? harmless(this, given) : given)
   },
 }

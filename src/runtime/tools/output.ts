@@ -1,7 +1,7 @@
 import { utf8Length } from '../../kernel/digest.ts'
 import { boundedJson, type Json, jsonLimits } from '../../kernel/json.ts'
 import { piecesOf } from '../../kernel/printable.ts'
-import { cleanStream, type Redactor } from '../../runelog/redactor.ts'
+import { type CleanStream, cleanStream, type Redactor } from '../../runelog/redactor.ts'
 import { longText, othersTurn } from '../../runelog/slices.ts'
 import { readThrown } from '../thrown.ts'
 
@@ -69,7 +69,7 @@ const slice = 65_536
 
 /** Passes on the progress of a tool, without secrets and within its limit. It yields to the event loop. */
 export function createReports(redactor: Redactor, passOn: (stream: ProgressStream, text: string) => void) {
-  const clean = { stdout: cleanStream(redactor), stderr: cleanStream(redactor), message: cleanStream(redactor) }
+  const cleaners = new Map<ProgressStream, CleanStream>()
   const waiting: { readonly stream: ProgressStream; readonly text: string }[] = []
   let left = most_characters
   let passed = 0
@@ -78,11 +78,17 @@ export function createReports(redactor: Redactor, passOn: (stream: ProgressStrea
   let passing = Promise.resolve()
   let ending: Promise<void> | undefined
 
+  function cleanerOf(stream: ProgressStream): CleanStream {
+    const cleaner = cleaners.get(stream) ?? cleanStream(redactor)
+    cleaners.set(stream, cleaner)
+    return cleaner
+  }
+
   async function passAll() {
     isPassing = true
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const { stream, text } = next
-      passOn(stream, text === limit_note ? text : clean[stream].add(text))
+      passOn(stream, text === limit_note ? text : cleanerOf(stream).add(text))
       passed += text.length
       if (passed < slice) continue
       passed = 0
@@ -101,7 +107,7 @@ export function createReports(redactor: Redactor, passOn: (stream: ProgressStrea
 
   async function passRest(isCut: boolean) {
     await passing
-    if (!isCut && left >= 0) for (const stream of streams) passOn(stream, clean[stream].end())
+    if (!isCut && left >= 0) for (const [stream, cleaner] of cleaners) passOn(stream, cleaner.end())
   }
 
   return {
