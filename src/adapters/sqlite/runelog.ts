@@ -19,7 +19,7 @@ import { createWriter, prepareStatements, type Step, step } from './statements.t
 
 const look_ms = 1_000
 /** The most unwritten rows. To write them, or to fold them again after a crash, takes a few milliseconds. */
-const rowsBehind = 500
+const rowsBehind = 1_000
 
 interface Inscription extends Decided<readonly Rune[]> {
   readonly place: Place
