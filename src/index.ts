@@ -53,7 +53,7 @@ export type {
   StorePorts,
   WordQuery,
 } from './runelog/port.ts'
-export type { InteractionKind, Kind, Payload } from './runes/kinds.ts'
+export type { InteractionKind, KeyScope, Kind, Payload, RunMode } from './runes/kinds.ts'
 export type { Actor, ActorCategory, Rune, StoredRecord, Visibility } from './runes/rune.ts'
 export type { Spawn } from './runtime/commands/agents.ts'
 export type { Replied, Reply, ReplyOptions, Resumed } from './runtime/commands/reply.ts'

@@ -18,6 +18,7 @@ export function marksOf(runes: readonly Rune[], execution_id: string): readonly 
     (rune) =>
       rune.kind === 'run.moved' &&
       rune.trigger === 'restart.requeued' &&
+      rune.actor === 'recovery' &&
       rune.run_id === opened?.run_id &&
       started !== undefined &&
       rune.event_id > started.event_id &&

@@ -50,7 +50,7 @@ export interface StatewrightOptions {
   /** How the worker of this process behaves: lease, timeouts and limits. */
   readonly settings?: Partial<Settings>
   /**
-   * How many runs are worked on at once in this process. With 0 it only gives commands, and others work. Default: 64.
+   * How many runs this process works on at once. 0: it is no worker, and only gives commands. Default: 64.
    */
   readonly maxConcurrentRuns?: number
   /** Called with each problem that fails no request. Default: one line on stderr. */

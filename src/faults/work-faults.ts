@@ -89,9 +89,10 @@ export const workFaults = {
   }),
   not_repeatable: conflict({
     meaning: 'Only a completed irreversible action can be allowed once more.',
-    remedy: 'Call the tool again; it needs no permission.',
-    says: (d: { execution_id: string; status: string; irreversible: boolean }) =>
-      `${d.execution_id} is ${d.status}${d.irreversible ? '' : ' and not irreversible'}; only a completed irreversible action needs permission to be done again. Call the tool again without it.`,
+    remedy:
+      'Wait until the action is over, or settle it. If it did not happen, call the tool again: that needs no permission.',
+    says: (d: { execution_id: string; status: string; is_over: boolean; irreversible: boolean }) =>
+      `${d.execution_id} is ${d.status}${d.irreversible ? '' : ' and not irreversible'}; only a completed irreversible action needs permission to be done again. ${d.is_over ? 'Call the tool again without it.' : 'Wait until it is over, or settle it.'}`,
   }),
   budget_spent: conflict({
     meaning: 'The budget of tool calls is used up.',

@@ -75,13 +75,16 @@ export function describeGuards({ guards = [] }: Pick<RecordedMove, 'guards'>): r
   return guards.map(({ guard, holds, because }) => `${guard} ${holds ? 'holds' : 'does not hold'}: ${because}`)
 }
 
-function runMoved({ to, trigger, payload }: Rune<'run.moved'>): string | undefined {
+function runMoved({ to, trigger, payload, actor }: Rune<'run.moved'>): string | undefined {
   if (to === 'succeeded') return 'The run succeeded.'
   if (to === 'canceled') return `The run is canceled${because(payload.message)}.`
   if (to === 'failed') return `The run failed: ${[payload.error_code, payload.message].filter(Boolean).join(', ')}`
   if (trigger === 'restart.preserve_waiting') return 'The process was restarted; the run still waits.'
   if (to === 'waiting_user') return 'The run waits for a person.'
-  if (trigger === 'restart.requeued') return 'Its worker was lost; the run is queued again.'
+  if (trigger === 'restart.requeued')
+    return actor === 'recovery'
+      ? 'Its worker was lost; the run is queued again.'
+      : `The run is queued again${because(payload.message)}.`
   if (to === 'running' && (payload.attempt ?? 1) > 1) return `A worker takes the run again, attempt ${payload.attempt}.`
   return undefined
 }

@@ -11,7 +11,7 @@ export const priorities = ['critical', 'high', 'medium', 'low'] as const
 export type Priority = (typeof priorities)[number]
 
 /** One tool that a task may use, and a JSON Schema that its arguments must fit in addition to the tool's own. */
-export type AllowedTool = { readonly name: string; readonly args_schema?: Readonly<Record<string, Json>> | undefined }
+export type AllowedTool = NonNullable<Payload<'run.submitted'>['allowed_tools']>[number]
 
 /** A task as its plan has it. It does not change; a retry is another task, linked to this one. */
 export type PlannedTask = {

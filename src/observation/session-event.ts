@@ -1,4 +1,5 @@
 import { isTerminal } from '../kernel/machine.ts'
+import type { MachineName } from '../machines/all.ts'
 import type { ContractStatus, ContractTrigger } from '../machines/contract.ts'
 import { type RunStatus, runMachine } from '../machines/run.ts'
 import { actorCategory, type Draft, type Rune } from '../runes/rune.ts'
@@ -6,7 +7,13 @@ import type { ExecutionStateEvent, SessionEvent, SessionPayload } from '../wire/
 import { causeOf, hasHappened, statusFlags } from './contract.ts'
 
 /** The machines whose moves change the state that a client shows. */
-const followed: ReadonlySet<string | undefined> = new Set(['session', 'run', 'interaction', 'coordination', 'goal'])
+const followed: ReadonlySet<string | undefined> = new Set<MachineName>([
+  'session',
+  'run',
+  'interaction',
+  'coordination',
+  'goal',
+])
 
 /** The events of a rune, in order. A rune that is not public has none. */
 export function sessionEvents(rune: Rune, opened?: Draft<'contract.opened'>): readonly SessionEvent[] {

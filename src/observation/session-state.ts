@@ -5,7 +5,7 @@ import type { InteractionState } from '../machines/interaction.ts'
 import type { RunStatus } from '../machines/run.ts'
 import type { ToolState } from '../machines/tool.ts'
 import type { TurnState } from '../machines/turn.ts'
-import type { Decider, Evidence, Payload, WaitingReason } from '../runes/kinds.ts'
+import type { Decider, Evidence, Payload, RunMode, WaitingReason } from '../runes/kinds.ts'
 import type { Visibility } from '../runes/rune.ts'
 import type { Dialogue } from './dialogue.ts'
 import type { AllowedTool, GoalView } from './goal-state.ts'
@@ -72,7 +72,7 @@ export interface RunView {
   readonly agent_id: string
   readonly agent: string
   readonly input: Json
-  readonly mode: 'interactive' | 'auto'
+  readonly mode: RunMode
   /** Waits for a reply without limit; otherwise a deadline decides. */
   readonly strict: boolean
   readonly budget: Budget | null

@@ -57,7 +57,10 @@ export interface SubjectAt extends Readonly<Pick<SubjectCard, 'subject_id' | 'st
 }
 
 /** Outermost first: earlier ones contain later ones. Every list of subjects has this order. */
-const depths = ['session', 'goal', 'coordination', 'task', 'agent', 'run', 'turn', 'tool', 'contract', 'interaction']
+const depths: Readonly<Record<string, number>> = {
+  ...{ session: 0, goal: 1, coordination: 2, task: 3, agent: 4 },
+  ...{ run: 5, turn: 6, tool: 7, contract: 8, interaction: 9 },
+} satisfies Record<MachineName, number>
 
 /** The state of a subject, its possible moves, and its impossible ones with the reason. */
 export function subjectCard(subject: SubjectAt): SubjectCard {
@@ -75,7 +78,7 @@ export function subjectCard(subject: SubjectAt): SubjectCard {
 
 /** Subjects outermost first; of one machine, in the order in which they appeared. */
 export function outermostFirst<T extends { readonly machine: string }>(subjects: Iterable<T>): readonly T[] {
-  return [...subjects].sort((a, b) => depths.indexOf(a.machine) - depths.indexOf(b.machine))
+  return [...subjects].sort((a, b) => (depths[a.machine] ?? 0) - (depths[b.machine] ?? 0))
 }
 
 /** Whether a subject is on the spine: it has not ended, and it is no turn machine at rest. The session always is. */

@@ -6,6 +6,7 @@ import { refusalOf, restingState, suppose } from '../kernel/transition.ts'
 import { type MachineName, machineNamed } from '../machines/all.ts'
 import { type ContractStatus, contractMachine } from '../machines/contract.ts'
 import type { SessionState } from '../machines/session.ts'
+import type { KeyScope } from '../runes/kinds.ts'
 import type { Rune } from '../runes/rune.ts'
 import { carriedMoves, carriedSubjects, carries } from '../runes/rune.ts'
 import type { FoldableRune, ModelQuery, ReadModel, Row, Runelog } from './port.ts'
@@ -130,7 +131,7 @@ type Claimed = { readonly claim: string }
 const holder = (execution_id: string) => `of ${execution_id}`
 
 /** The key under which an idempotency key is claimed. */
-export function claimKey(key_scope: 'session' | 'global', session_id: string, idempotency_key: string): string {
+export function claimKey(key_scope: KeyScope, session_id: string, idempotency_key: string): string {
   return key_scope === 'global' ? `global ${idempotency_key}` : `session ${session_id} ${idempotency_key}`
 }
 

@@ -74,6 +74,24 @@ export const deciders = ['human', 'timer', 'policy'] as const
 /** One of the deciders. */
 export type Decider = (typeof deciders)[number]
 
+/** Whether a run may ask people. */
+export const runModes = ['interactive', 'auto'] as const
+
+/** One of the modes of a run. */
+export type RunMode = (typeof runModes)[number]
+
+/** The actions of a call: a tool at work, or a question to a person. */
+const actionTypes = ['tool_call', 'ecs_request'] as const
+
+/** Where an idempotency key counts. */
+export const keyScopes = ['session', 'global'] as const
+
+/** One of the scopes of a key. */
+export type KeyScope = (typeof keyScopes)[number]
+
+/** The deciders of a condition between tasks. */
+export const conditionDeciders = ['rule', 'critic', 'human', 'policy'] as const
+
 /** Every kind of rune that may be recorded, with the shape of its payload. */
 export const kinds = {
   'session.created': z.strictObject({ conversation_id: z.string(), config: jsonObject }),
@@ -122,7 +140,7 @@ export const kinds = {
   'run.submitted': z.strictObject({
     agent: z.string(),
     input: jsonValue,
-    mode: z.enum(['interactive', 'auto']),
+    mode: z.enum(runModes),
     interactive_require_user_reply: z.boolean(),
     budget: budget.nullable(),
     parent_call_id: z.string().nullable(),
@@ -131,7 +149,7 @@ export const kinds = {
     /** A judged plan binds the run: it may use these tools, each with arguments that fit, and nothing else. */
     allowed_tools: z.array(z.strictObject({ name: z.string(), args_schema: jsonObject.optional() })).optional(),
   }),
-  /** More input for the agent, for other readers than the first, such as the findings of a critic. */
+  /** Additional input with its own visibility, such as the internal findings of a critic. */
   'run.briefed': z.strictObject({ text: z.string() }),
   /** `epoch` fences the run: only appends that carry it commit. It rises when a worker takes the run or loses it. */
   'run.moved': z.strictObject({
@@ -244,12 +262,12 @@ export const kinds = {
   }),
 
   'contract.opened': z.strictObject({
-    action_type: z.enum(['tool_call', 'ecs_request']),
+    action_type: z.enum(actionTypes),
     action_detail: jsonObject,
     action_summary: z.string(),
     irreversible: z.boolean(),
     idempotency_key: z.string().nullable(),
-    key_scope: z.enum(['session', 'global']),
+    key_scope: z.enum(keyScopes),
     timeout_ms: z.int().nullable(),
     /** The flags of the tool when it was called. A later definition does not apply to this call. */
     read_only: z.boolean().exactOptional(),
@@ -301,7 +319,7 @@ export const kinds = {
   'memory.committed': z.strictObject({
     type: z.literal('execution_fact'),
     execution_id: z.string(),
-    action_type: z.enum(['tool_call', 'ecs_request']),
+    action_type: z.enum(actionTypes),
     action_summary: z.string(),
     final_status: z.enum(stateNames(contractMachine)),
     irreversible: z.boolean(),
@@ -345,7 +363,7 @@ export const kinds = {
     condition: z.string(),
     /** Null: it could not be decided, and the task is not done. */
     holds: z.boolean().nullable(),
-    decided_by: z.enum(['rule', 'critic', 'human', 'policy']),
+    decided_by: z.enum(conditionDeciders),
     /** The rule engine, the run of the critic, or the person. */
     decider: z.string(),
     reason: z.string(),

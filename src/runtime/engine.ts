@@ -83,7 +83,10 @@ export interface Settings {
    * Default: 5000.
    */
   readonly cancelGraceMs: number
-  /** How long after its timeout a stopped worker might still act; null if a dead process cannot act. */
+  /**
+   * How long after its timeout a stopped worker might still act; null if a dead process cannot act. Default: the lease
+   * on PostgreSQL, null elsewhere.
+   */
   readonly lateWorkerMs: number | null
   /** How often a run may be requeued without progress before it fails. Default: 5. */
   readonly requeueLimit: number

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { stateNames } from '../kernel/machine.ts'
 import { goalMachine, goalStopNames } from '../machines/goal.ts'
 import { taskMachine } from '../machines/task.ts'
-import { interactionKind, jsonValue } from '../runes/kinds.ts'
+import { budget, conditionDeciders, interactionKind, jsonValue } from '../runes/kinds.ts'
 import { listOf, pageOf, pageQuery, reason, repliedBy, why } from './common.ts'
 import { endpoint } from './endpoint.ts'
 import { obstacleShape } from './run.ts'
@@ -31,7 +31,7 @@ const taskFields = {
       text: z.string(),
       /** Null: it is not decided yet, or could not be decided. */
       holds: z.boolean().nullable(),
-      decided_by: z.enum(['rule', 'critic', 'human', 'policy']).nullable(),
+      decided_by: z.enum(conditionDeciders).nullable(),
       reason: z.string().nullable(),
     })
     .nullable(),
@@ -55,13 +55,7 @@ export const goalShape = z.object({
   drafts: z.int(),
   /** How often it was executed and reviewed. */
   iterations: z.int(),
-  budget: z.object({
-    tokens: z.int().optional(),
-    tool_calls: z.int().optional(),
-    wall_time_ms: z.int().optional(),
-    cost_usd: z.number().optional(),
-    iterations: z.int(),
-  }),
+  budget: z.object({ ...budget.shape, iterations: z.int() }),
   used: z.object({ tokens: z.int(), tool_calls: z.int(), cost_usd: z.number(), wall_time_ms: z.int() }),
   tasks: listOf(taskFields),
   /** The questions that a person must or can answer; once the goal is over, the outcomes to settle. */

@@ -102,10 +102,16 @@ export const repliedShape = z.object({
 /** The contracts that the client expects to be waiting; another number is a warning (OB-09). */
 export const expectedWaiting = z.array(id).max(1_000).optional()
 
+/** The answers to a request for approval. */
+export const approvalDecisions = ['approve', 'deny'] as const
+
+/** One of the answers to a request for approval. */
+export type ApprovalDecision = (typeof approvalDecisions)[number]
+
 /** The replies that each kind of interaction accepts. */
 export const replyShapes = {
   approval: z.strictObject({
-    decision: z.enum(['approve', 'deny']),
+    decision: z.enum(approvalDecisions),
     reason: z.string().optional(),
     /** The digest that the interaction shows. It is required for an irreversible action. */
     digest: z.string().optional(),

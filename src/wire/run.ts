@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { RunStatus } from '../machines/run.ts'
-import { budget, jsonValue } from '../runes/kinds.ts'
+import { budget, jsonValue, runModes } from '../runes/kinds.ts'
 import { visibilities } from '../runes/rune.ts'
 import { count, id, listOf, pageOf, pageQuery, reason, repliedBy, why } from './common.ts'
 import { memoryFactShape, stepShape } from './contract.ts'
@@ -25,7 +25,7 @@ export const submissionBody = z.strictObject({
   input: jsonValue,
   session_id: id.optional(),
   agent_id: id.optional(),
-  mode: z.enum(['interactive', 'auto']).optional(),
+  mode: z.enum(runModes).optional(),
   interactive_require_user_reply: z.boolean().optional(),
   budget: budget.optional(),
   /** Of the session, where a new one begins. */
@@ -82,7 +82,7 @@ const runShape = z.object({
   agent_id: z.string(),
   agent: z.string(),
   input: jsonValue,
-  mode: z.enum(['interactive', 'auto']),
+  mode: z.enum(runModes),
   interactive_require_user_reply: z.boolean(),
   status: runStatus,
   since: z.int(),

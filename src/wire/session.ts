@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { stateNames } from '../kernel/machine.ts'
 import { runMachine } from '../machines/run.ts'
 import { sessionMachine } from '../machines/session.ts'
-import { budget, interactionKind, jsonValue } from '../runes/kinds.ts'
+import { budget, interactionKind, jsonValue, runModes } from '../runes/kinds.ts'
 import { count, id, listOf, pageOf, pageQuery, reason, why } from './common.ts'
 import { endpoint } from './endpoint.ts'
 import { subjectShape } from './machine.ts'
@@ -124,7 +124,7 @@ export const sessionEndpoints = {
       input: jsonValue,
       agent: z.string().min(1).max(200).optional(),
       agent_id: id.optional(),
-      mode: z.enum(['interactive', 'auto']).optional(),
+      mode: z.enum(runModes).optional(),
       interactive_require_user_reply: z.boolean().optional(),
       budget: budget.optional(),
     }),

@@ -27,6 +27,7 @@ export const actsBeforeItRecords: Build = ({ store, tools, outside }) => {
         callId: call_id,
         executionId: execution_id,
         signal: new AbortController().signal,
+        ask: async () => ({ action: 'silence' }) as const,
         progress: () => {},
         redact: async (text: string) => text,
       }

@@ -58,7 +58,7 @@ export function createTools(outside: Outside, life: Life): readonly Tool[] {
         ...declared,
         ...(probe === undefined ? {} : { probe: (key: string) => ask(outside, life, name, key, probe) }),
         async run(_args, context) {
-          await Promise.all(Array.from({ length: asks }, () => context.ask?.(question)))
+          await Promise.all(Array.from({ length: asks }, () => context.ask(question)))
           await life.point(`before effect of ${name}`)
           if (refuses) throw new DidNotHappen('The card was refused.')
           context.progress('on its way')

@@ -92,6 +92,7 @@ test('F-101 carry-out: the signal of a tool is aborted when its time is up, also
     callId: 'call_1',
     executionId: 'exe_1',
     signal: new AbortController().signal,
+    ask: async () => ({ action: 'silence' }) as const,
     progress: () => {},
   }
   const outcome = await carryOut(watched, {}, context, {

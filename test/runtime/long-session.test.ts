@@ -75,7 +75,7 @@ test('fold: answered questions and settled outcomes are dropped', async () => {
     name: 'curious.work',
     input: z.object({}),
     approval: 'always',
-    run: async (_, { ask }) => [await ask?.(form('First?')), await ask?.(form('Second?'))] as never,
+    run: async (_, { ask }) => [await ask(form('First?')), await ask(form('Second?'))] as never,
   })
   const lost = tool({
     name: 'lost.work',

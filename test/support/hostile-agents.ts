@@ -51,7 +51,7 @@ const give = tool({
     if (way === 'error') throw Object.assign(new Error(text), { error_kind: text })
     if (way === 'thrown') throw parsed(text)
     if (way === 'progress') for (let i = 0; i < 20; i++) context.progress(text)
-    if (way === 'form') await context.ask?.({ type: 'form', title: text.slice(0, 3_000), fields: parsed(text) })
+    if (way === 'form') await context.ask({ type: 'form', title: text.slice(0, 3_000), fields: parsed(text) })
     return way === 'result' ? parsed(text) : 'ok'
   },
 })

@@ -23,7 +23,7 @@ export async function programWithWaiters(store: StatewrightOptions['store'], reg
     input: z.object({}),
     approval: 'never',
     async run(_, context) {
-      const answer = context.ask?.(form)
+      const answer = context.ask(form)
       asked.resolve(answer?.catch((error) => error))
       await answer
       return 'answered'

@@ -82,7 +82,7 @@ test.each(forms)(
       name: 'shop.ask',
       input: z.object({}),
       approval: 'never',
-      run: async (_, { ask }: ToolContext) => ((await ask?.(request)) === undefined ? 'No answer.' : 'Asked.'),
+      run: async (_, { ask }: ToolContext) => ((await ask(request)) === undefined ? 'No answer.' : 'Asked.'),
     })
     const scripts = { model: [ask(request), say('Done.')], tool: [call('shop.ask'), say('Done.')] }
     for (const script of Object.values(scripts)) {

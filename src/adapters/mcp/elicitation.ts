@@ -11,7 +11,7 @@ export async function elicit(
   signal: AbortSignal,
 ): Promise<ElicitResult> {
   const [context, ...others] = underWay
-  if (context?.ask === undefined || others.length > 0 || params.mode === 'url') return { action: 'cancel' }
+  if (context === undefined || others.length > 0 || params.mode === 'url') return { action: 'cancel' }
   const asked = await context.ask(formOf(params), signal)
   if (asked.action === 'silence') return { action: 'cancel' }
   // Only a person accepts: defaults that no person confirmed are not accepted in their name.

@@ -20,7 +20,7 @@ import { faults } from '../../faults/catalogue.ts'
 import { printableName } from '../../kernel/printable.ts'
 import { schemaProblem } from '../../runelog/models.ts'
 import { DatabaseSync } from './driver.ts'
-import { applicationId, schema, schemaNumber } from './schema.ts'
+import { applicationId, busy_ms, schema, schemaNumber } from './schema.ts'
 
 /** The write-ahead log is emptied into the database whenever it has this many pages, so it needs no more room. */
 const logPages = 500
@@ -168,7 +168,7 @@ function prepareDatabase(db: DatabaseSync, path: string): void {
   // FULL, not NORMAL: under WAL, NORMAL may lose acknowledged commits in a power cut. Freed bytes are overwritten at
   // once: a changed row or a split page would leave copies of content that may be erased later.
   db.exec(
-    `PRAGMA page_size = ${pageBytes}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA busy_timeout = 5000; PRAGMA cache_size = -32000; PRAGMA wal_autocheckpoint = ${logPages};`,
+    `PRAGMA page_size = ${pageBytes}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA busy_timeout = ${busy_ms}; PRAGMA cache_size = -32000; PRAGMA wal_autocheckpoint = ${logPages};`,
   )
   // A file that cannot be written is found now and not at the first append.
   db.exec('BEGIN IMMEDIATE')

@@ -5,6 +5,9 @@ export const applicationId = 0x72756e65
 /** Files of 0.1 have numbers up to 3. Their hashes follow other rules, and nothing converts them. */
 export const schemaNumber = 4
 
+/** How long a connection waits for a lock of another program, such as a backup. */
+export const busy_ms = 5_000
+
 /** Most rows have no tag and are never listed. The index skips them, which saves a page per commit. */
 const rowsByTag = 'model_row_by_tag ON model_row (model, tag, sort, key) WHERE tag IS NOT NULL'
 

@@ -3,7 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { FoundSession } from '../../runelog/port.ts'
 import { DatabaseSync } from './driver.ts'
-import { eventsOfSession } from './schema.ts'
+import { busy_ms, eventsOfSession } from './schema.ts'
 
 /** One search: an FTS5 query, and the end of the page before it. */
 export interface Asked {
@@ -17,7 +17,7 @@ export type Answered = { readonly found: readonly FoundSession[] } | { readonly 
 
 const { path } = workerData as { readonly path: string }
 const db = new DatabaseSync(path, { readOnly: true })
-db.exec('PRAGMA busy_timeout = 5000')
+db.exec(`PRAGMA busy_timeout = ${busy_ms}`)
 const hits = db.prepare('SELECT rowid AS at FROM word WHERE word MATCH ? AND rowid < ? ORDER BY rowid DESC')
 const sessionId = db.prepare('SELECT session_id FROM session WHERE id = ?')
 

@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { faults } from '../../faults/catalogue.ts'
+import { busy_ms } from './schema.ts'
 
 /** Every write of a store, by name. */
 const writing = {
@@ -115,7 +116,7 @@ export function createWriter(db: DatabaseSync, statements: Statements) {
   function emptyLog() {
     db.exec('PRAGMA busy_timeout = 0')
     const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }
-    db.exec('PRAGMA busy_timeout = 5000')
+    db.exec(`PRAGMA busy_timeout = ${busy_ms}`)
     isTraced = busy !== 0
   }
 

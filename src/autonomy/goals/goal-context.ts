@@ -8,7 +8,7 @@ import { type GoalStop, goalStops } from '../../machines/goal.ts'
 import { taskMachine } from '../../machines/task.ts'
 import { type GoalView, type PlannedTask, type TaskView, worksFor } from '../../observation/goal-state.ts'
 import type { SessionState } from '../../observation/session-state.ts'
-import { budget, jsonValue } from '../../runes/kinds.ts'
+import { budget, jsonValue, type RunMode, runModes } from '../../runes/kinds.ts'
 import type { Actor, Concerns } from '../../runes/rune.ts'
 import { type Batch, createBatch, subject } from '../../runtime/batch.ts'
 import { cancelNow } from '../../runtime/commands/session.ts'
@@ -17,13 +17,12 @@ import type { Engine } from '../../runtime/engine.ts'
 import { asOptions, type BudgetOptions, budgetOptions } from '../../runtime/options.ts'
 import { withdrawQuestions } from '../../runtime/run/closing.ts'
 import { closedObject, plainObject } from '../../runtime/shape-problems.ts'
+import { approvalDecisions } from '../../wire/interaction.ts'
 
 /** What a goal may spend, everyone who works for it included. Time counts from the moment it was set. */
 const goalBudget = closedObject({
-  tokens: z.int().nonnegative().optional(),
-  tool_calls: z.int().nonnegative().optional(),
+  ...budget.shape,
   wall_time_ms: z.int().positive().optional(),
-  cost_usd: z.number().nonnegative().optional(),
   /** How often it may be executed and reviewed. */
   iterations: z.int().positive().default(10),
 })
@@ -34,7 +33,7 @@ export const goalConfig = closedObject({
   planner: z.string().nullable().default(null),
   critic: z.string().nullable().default(null),
   auto: z.boolean().optional(),
-  mode: z.enum(['interactive', 'auto']).default('interactive'),
+  mode: z.enum(runModes).default('interactive'),
   question_budget: z.int().min(0).max(50).optional(),
   budget: goalBudget.prefault({}),
   task_budget: budget.nullable().default(null),
@@ -68,7 +67,7 @@ export interface GoalOptions {
   /**
    * Whether plan and runs may ask people. In `auto` only a review that the plan demands does. Default: `interactive`.
    */
-  readonly mode?: 'interactive' | 'auto' | undefined
+  readonly mode?: RunMode | undefined
   /** How many questions a plan may ask, from 0 to 50. In the mode `auto` it asks none. Default: 10. */
   readonly questionBudget?: number | undefined
   /** What the goal may spend with everyone who works for it, and how often it is executed and reviewed. */
@@ -208,7 +207,7 @@ export function approvalOf(prompt: string, about: Readonly<Record<string, Json>>
   return {
     interaction_kind: 'approval' as const,
     prompt,
-    request: { ...about, options: ['approve', 'deny'] },
+    request: { ...about, options: [...approvalDecisions] },
     evidence: [],
     deadline: null,
     on_silence: 'wait' as const,

@@ -15,6 +15,7 @@ import { asOptions, asRecord } from '../../runtime/options.ts'
 import { onItsOwn } from '../../runtime/scopes.ts'
 import { once } from '../../runtime/session-cache.ts'
 import type { AbandonedRun } from '../../runtime/store.ts'
+import type { ApprovalDecision } from '../../wire/interaction.ts'
 import { createDriver, type Driver, decide, wakeRuns } from './driver.ts'
 import { aboutGoal, goalContext, stopGoal } from './goal-context.ts'
 import { endPlans, type Judging } from './judge-draft.ts'
@@ -189,7 +190,7 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
     return chosen.interaction_id
   }
 
-  async function answer(interaction_id: string, decision: 'approve' | 'deny', given: Decision) {
+  async function answer(interaction_id: string, decision: ApprovalDecision, given: Decision) {
     const { reason, repliedBy, idempotencyKey } = given
     const decided = { decision, ...(reason === undefined ? {} : { reason }) }
     await reply(engine, interaction_id, { reply: decided, ...asRecord({ repliedBy, idempotencyKey }) })

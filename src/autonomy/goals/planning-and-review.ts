@@ -5,6 +5,7 @@ import { runMachine } from '../../machines/run.ts'
 import type { PlannedTask } from '../../observation/goal-state.ts'
 import { subject } from '../../runtime/batch.ts'
 import { openRun } from '../../runtime/commands/submit.ts'
+import type { ApprovalDecision } from '../../wire/interaction.ts'
 import {
   type Critique,
   currentTasks,
@@ -75,7 +76,7 @@ function decideApproval(context: GoalContext) {
   if (goal.plan === null) return
   const answered = state.interactions.get(goal.plan.interaction_id ?? '')?.answered
   if (answered == null) return
-  const { decision, reason } = answered.reply as { decision: 'approve' | 'deny'; reason?: string }
+  const { decision, reason } = answered.reply as { decision: ApprovalDecision; reason?: string }
   if (decision === 'approve') return start(context, 'plan_approved', goal.plan.tasks, goal.plan.plan_id)
   const payload = { reason: reason ?? `Rejected by ${answered.replied_by}.` }
   batch.on(subject.goal(goal.goal_id), 'human').move('plan_rejected', payload)

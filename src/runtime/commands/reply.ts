@@ -14,7 +14,7 @@ import { runesOf, subjectOf } from '../../runelog/models.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { ExecutionSnapshot } from '../../wire/contract.ts'
-import { type ReplyKind, replyShapes } from '../../wire/interaction.ts'
+import { type ApprovalDecision, type ReplyKind, replyShapes } from '../../wire/interaction.ts'
 import { aboutRun, type Batch, executionOf, subject } from '../batch.ts'
 import { change } from '../decide-and-append.ts'
 import { checkAnswer, readEcsRequest } from '../ecs/request.ts'
@@ -60,7 +60,10 @@ export async function reply(engine: Engine, interaction_id: string, given: Recor
   // The process that would apply the deadline of a plan may have ended, so it is applied here.
   const asked = (await engine.sessions.load(session_id)).interactions.get(interaction_id)
   if (asked?.opened.interaction_kind === 'question_pack') await expire(engine, session_id, interaction_id)
-  const answered = await change(engine, session_id, (batch) => decide(engine, batch, interaction_id, given))
+  const { misaligned, ...answered } = await change(engine, session_id, (batch) =>
+    decide(engine, batch, interaction_id, given),
+  )
+  warnOf(engine, misaligned)
   if (answered.run_id !== null) engine.wake(session_id, answered.run_id)
   else takeUp(engine, session_id)
   return answered
@@ -97,7 +100,7 @@ async function decide(engine: Engine, batch: Batch, interaction_id: string, give
 /** Approving an irreversible action needs its digest. No refusal shows the digest: a client could approve unseen. */
 function digestProblem({ opened }: InteractionView, given: Json, isIrreversible: boolean): string | undefined {
   if (opened.interaction_kind !== 'approval') return undefined
-  const { decision, digest } = given as { decision: 'approve' | 'deny'; digest?: string }
+  const { decision, digest } = given as { decision: ApprovalDecision; digest?: string }
   if (digest !== undefined && digest !== opened.digest)
     return 'It is not the digest of this question. Look at the interaction again, and send the digest that it shows.'
   if (digest === undefined && decision === 'approve' && isIrreversible)
@@ -158,7 +161,7 @@ async function closed(engine: Engine, state: SessionState, interaction_id: strin
       const run_id = ended.run_id ?? null
       const { session_id } = state
       // The contract was checked when the reply was accepted first.
-      return { interaction_id, session_id, run_id, is_repeated: true, snapshot: null, is_aligned: true }
+      return { interaction_id, session_id, run_id, is_repeated: true, ...nothing }
     }
     throw faults.interaction_closed({ interaction_id, state: 'answered', by: replied_by })
   }
@@ -220,7 +223,7 @@ export async function allowAgain(engine: Engine, execution_id: string, allowed_b
   const status = statusOf(history)
   const { idempotency_key, irreversible } = history[0].payload
   if (!irreversible || idempotency_key === null || status !== 'completed')
-    throw faults.not_repeatable({ execution_id, status, irreversible })
+    throw faults.not_repeatable({ execution_id, status, is_over: isTerminal(contractMachine, status), irreversible })
   const salted_key = saltedKey(idempotency_key, engine.ids.next('again'), engine.sha256)
   const payload = { idempotency_key, salted_key, allowed_by }
   await change(engine, session_id, (batch) =>
@@ -236,6 +239,8 @@ interface Alignment {
   readonly is_aligned: boolean
   /** The contract does not wait for this question: the reply is refused. */
   readonly refusal?: Fault
+  /** The details of the warning about a wrong number. */
+  readonly misaligned?: object
 }
 
 const nothing: Alignment = { snapshot: null, is_aligned: true }
@@ -258,11 +263,15 @@ async function align(
   const is_aligned = wanted.length === found.length
   if (!is_aligned) {
     const numbers = { expected: [...wanted], found }
-    engine.warn('the number of waiting contracts is not the expected one', { run_id: call.run_id, ...numbers })
     const run = state.runs.get(call.run_id)
     if (run !== undefined) batch.record('run.misaligned', { actor: 'graph_runner', payload: numbers }, aboutRun(run))
+    return { snapshot: seen, is_aligned, misaligned: { run_id: call.run_id, ...numbers } }
   }
   return { snapshot: seen, is_aligned }
+}
+
+function warnOf({ warn }: Engine, misaligned: Alignment['misaligned']) {
+  if (misaligned !== undefined) warn('the number of waiting contracts is not the expected one', misaligned)
 }
 
 function isAwaited({ opened }: InteractionView, { contract, action_type }: CallView): boolean {
@@ -312,15 +321,16 @@ export async function expire(engine: Engine, session_id: string, interaction_id:
     const { on_silence: effect = 'wait', deadline = null } = question?.opened ?? {}
     if (question?.state !== 'open' || effect === 'wait' || deadline === null) return { left: 0 }
     if (deadline > at) return { left: deadline - at }
-    const { refusal } = await align(engine, state, batch, { question })
+    const { refusal, misaligned } = await align(engine, state, batch, { question })
     if (refusal !== undefined) return { left: 0, refusal }
     const run = state.runs.get(question.run_id ?? '')
     batch.on(subject.question(question, state.calls.get(question.call_id ?? '')), 'timer').move('expire', { effect })
     if (run?.status === 'waiting_user') batch.on(subject.run(run), 'timer').move('interaction.auto_decide.timeout', {})
     if (run !== undefined) batch.restOn(run.run_id)
-    return { left: 0, run_id: question.run_id, isOfRun: run !== undefined }
+    return { left: 0, run_id: question.run_id, isOfRun: run !== undefined, misaligned }
   })
-  const { left, refusal, run_id = null, isOfRun } = expired
+  const { left, refusal, run_id = null, isOfRun, misaligned } = expired
+  warnOf(engine, misaligned)
   if (refusal !== undefined)
     engine.warn('a deadline passed for a contract that does not wait', { interaction_id, problem: refusal.message })
   if (run_id !== null) engine.wake(session_id, run_id)

@@ -10,6 +10,7 @@ import type { AllowedTool } from '../../observation/goal-state.ts'
 import type { Budget, SessionState } from '../../observation/session-state.ts'
 import { subjectOf, subjects } from '../../runelog/models.ts'
 import type { Runelog } from '../../runelog/port.ts'
+import type { RunMode } from '../../runes/kinds.ts'
 import type { Actor, Visibility } from '../../runes/rune.ts'
 import { type Batch, createBatch, type RunIds, subject } from '../batch.ts'
 import { attempt } from '../decide-and-append.ts'
@@ -26,7 +27,7 @@ export interface Submission {
   /** A text or other JSON, which the agent gets as its next message. */
   readonly input: Json
   /** Whether the run may ask people (the default), or decides by policy and defaults. */
-  readonly mode?: 'interactive' | 'auto'
+  readonly mode?: RunMode
   /** Wait for a reply without limit (the default), or let a deadline decide. */
   readonly interactiveRequireUserReply?: boolean
   /** The budget of the run. */

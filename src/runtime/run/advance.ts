@@ -1,6 +1,7 @@
 import { canonicalJson, type Json, type JsonObject } from '../../kernel/json.ts'
 import type { AllowedTool } from '../../observation/goal-state.ts'
 import type { CallView, InteractionView } from '../../observation/session-state.ts'
+import { type ApprovalDecision, approvalDecisions } from '../../wire/interaction.ts'
 import type { Batch } from '../batch.ts'
 import { askPersonName, defaultsOf, readEcsRequest } from '../ecs/request.ts'
 import type { ToolDescription } from '../model.ts'
@@ -106,7 +107,7 @@ function advanceWaiting(round: Advance, call: CallView) {
   }
   if (question.answered === null) return write.approvalLapsed(batch, call)
 
-  const reply = question.answered.reply as { decision?: 'approve' | 'deny'; reason?: string }
+  const reply = question.answered.reply as { decision?: ApprovalDecision; reason?: string }
   const by = question.answered.replied_by
   if (reply.decision === 'deny') return write.denied(batch, call, reply.reason ?? `Denied by ${by}.`, 'human')
   if (reply.decision !== 'approve') return write.denied(batch, call, answerErased, 'policy')
@@ -171,7 +172,7 @@ function mayBegin({ hold, underWay, begin, probe, held, unknowable }: Advance, c
 function approvalQuestion(hold: Hold, call: CallView, prompt: string, digest: string): write.Question {
   const { name: tool, arguments: args, irreversible, idempotency_key } = call
   const definition_sha256 = hold.definition.registry.digestOf(tool)
-  const options = ['approve', 'deny']
+  const options = [...approvalDecisions]
   const request = { tool, arguments: args, irreversible, idempotency_key, definition_sha256, options }
   return { interaction_kind: 'approval', prompt, request, evidence: [], ...silence(hold, 'cancel'), digest }
 }

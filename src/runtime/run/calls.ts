@@ -2,7 +2,7 @@ import type { Json } from '../../kernel/json.ts'
 import type { ContractTrigger } from '../../machines/contract.ts'
 import { deciderIn, executionFact } from '../../observation/contract.ts'
 import type { CallView } from '../../observation/session-state.ts'
-import type { Evidence, Payload, WaitingReason } from '../../runes/kinds.ts'
+import type { Evidence, KeyScope, Payload, WaitingReason } from '../../runes/kinds.ts'
 import type { Actor } from '../../runes/rune.ts'
 import type { SettlementOutcome } from '../../wire/interaction.ts'
 import { aboutCall, type Batch, executionOf, subject } from '../batch.ts'
@@ -14,7 +14,7 @@ import { aboutCall, type Batch, executionOf, subject } from '../batch.ts'
 
 /** A call that the model made, before anything about it is recorded. */
 export interface PlannedCall extends CallView {
-  readonly key_scope: 'session' | 'global'
+  readonly key_scope: KeyScope
   readonly action_detail: Readonly<Record<string, Json>>
 }
 

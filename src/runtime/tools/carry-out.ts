@@ -73,18 +73,15 @@ export async function carryOut(
   context.signal.addEventListener('abort', onCancel, { once: true })
 
   const questions = new Map<Promise<Asked>, AbortController>()
-  const { ask } = context
-  const askedWithin =
-    (ask: NonNullable<ToolContext['ask']>) =>
-    (request: Json, moot?: AbortSignal): Promise<Asked> => {
-      const over = new AbortController()
-      const { signal } = over
-      const question = limit.without(() => ask(request, moot === undefined ? signal : AbortSignal.any([signal, moot])))
-      // A tool need not wait for what it asks. A refusal that it does not await must not end the process.
-      question.catch(() => {})
-      questions.set(question, over)
-      return question
-    }
+  function ask(request: Json, moot?: AbortSignal): Promise<Asked> {
+    const over = new AbortController()
+    const until = moot === undefined ? over.signal : AbortSignal.any([over.signal, moot])
+    const question = limit.without(() => context.ask(request, until))
+    // A tool need not wait for what it asks. A refusal that it does not await must not end the process.
+    question.catch(() => {})
+    questions.set(question, over)
+    return question
+  }
 
   // A read checks whether the lease or the time is over: that aborts the controller.
   const signal = liveSignal(controller, () => {
@@ -102,7 +99,7 @@ export async function carryOut(
       return redactor.redactLong(text, isCut)
     },
     progress: (chunk, stream = 'message') => reports.add(chunk, stream),
-    ...(ask === undefined ? {} : { ask: askedWithin(ask) }),
+    ask,
   })
   running.then(
     (value) => endWith({ by: 'return', value }),

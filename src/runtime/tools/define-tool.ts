@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
 import { canonicalJson } from '../../kernel/json.ts'
+import { keyScopes } from '../../runes/kinds.ts'
 import { askPersonName } from '../ecs/request.ts'
 import { unknownField } from '../shape-problems.ts'
 import { sayValue } from '../thrown.ts'
@@ -61,7 +62,7 @@ const choices: { readonly [F in keyof Tool]?: readonly unknown[] } = {
   approval: ['inherit', 'always', 'never'],
   endsTurn: yesOrNo,
   parallel: yesOrNo,
-  keyScope: ['session', 'global'],
+  keyScope: keyScopes,
   dedupe: yesOrNo,
   onError: ['unknown', 'failed'],
   key: [],

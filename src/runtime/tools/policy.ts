@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Sha256 } from '../../kernel/digest.ts'
 import { canonicalJson, type Json } from '../../kernel/json.ts'
+import type { RunMode } from '../../runes/kinds.ts'
 import type { Tool } from './tool.ts'
 
 /** The actions that an agent may take without asking. An approval is bound to a digest over the whole policy. */
@@ -20,8 +21,6 @@ interface Verdict {
   readonly reason: string
   readonly approved_by: string | undefined
 }
-
-type RunMode = 'interactive' | 'auto'
 
 /**
  * The mode read_only is a limit: only an override for a tool by its name lifts it. Below it the tool or the policy may

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Json } from '../../kernel/json.ts'
+import type { KeyScope } from '../../runes/kinds.ts'
 
 /**
  * A tool as a developer declares it. Whether it is irreversible, may be repeated or needs approval is read from here,
@@ -44,7 +45,7 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
   /** Returns the name of the action: calls with the same name are the same action. Default: all arguments. */
   key?(args: z.output<I>): string
   /** Whether the key names one action per session, or one in the whole store (`global`). Default: `session`. */
-  readonly keyScope: 'session' | 'global'
+  readonly keyScope: KeyScope
   /** With false, every call is an action of its own, also with equal arguments. Default: true. */
   readonly dedupe: boolean
   /**
@@ -89,7 +90,7 @@ export interface ToolContext {
   readonly runId: string
   /** The call, as the model made it. */
   readonly callId: string
-  /** The contract of this attempt. A retry has another one. */
+  /** The contract of the call. It stays the same when the call is repeated after its worker was lost. */
   readonly executionId: string
   /** Fires on timeout, on cancel, and when the lease of the worker ends. After a cancel there is `cancelGraceMs` left to end. */
   readonly signal: AbortSignal
@@ -97,7 +98,7 @@ export interface ToolContext {
    * Puts a form, a confirmation or a display to a person while the tool is at work, and waits for the answer; the time
    * does not count towards the timeout. `signal` withdraws the question, and so does the end of the call.
    */
-  readonly ask?: (request: Json, signal?: AbortSignal) => Promise<Asked>
+  readonly ask: (request: Json, signal?: AbortSignal) => Promise<Asked>
   /** Reports output while the tool works. It is recorded and streamed as `tool.progress`. */
   readonly progress: (chunk: string, stream?: 'stdout' | 'stderr' | 'message') => void
   /**

@@ -304,4 +304,5 @@ export const streamLimits = {
 /** After so many events or characters a stream yields: a model that never waits would block the process. */
 const perBreath = { events: 32, characters: 65_536 } as const
 
+/** Not `othersTurn`, which lets one caller go on in each turn: here each stream goes on in the next one. */
 const breathe = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))

@@ -22,7 +22,7 @@ function asking(request: Json, more: Partial<Tool> = {}) {
     approval: 'never',
     timeoutMs: 1_000,
     run: async (_, { ask }: ToolContext) => {
-      const asked = (await ask?.(request)) ?? { action: 'silence' }
+      const asked = (await ask(request)) ?? { action: 'silence' }
       heard.push(asked)
       return asked as unknown as Json
     },
@@ -81,7 +81,7 @@ test.each([
 test('ask at work: a question that the tool does not wait for is withdrawn before its result is recorded', async () => {
   const { worker } = asking(form, {
     run: async (_: unknown, { ask }: ToolContext) => {
-      void ask?.(form)
+      void ask(form)
       return 'did not wait'
     },
   })
@@ -144,8 +144,7 @@ test('ask at work: its worker is lost while it asks, and it may be repeated: it 
 
 test('ask at work: two questions at once are put one after the other, and none outlives the call', async () => {
   const { worker } = asking(form, {
-    run: async (_: unknown, { ask }: ToolContext) =>
-      (await Promise.race([ask?.(form), ask?.(usual)])) as unknown as Json,
+    run: async (_: unknown, { ask }: ToolContext) => (await Promise.race([ask(form), ask(usual)])) as unknown as Json,
   })
   const world = await worldOf(worker, { store: 'sqlite' })
   const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
@@ -169,14 +168,14 @@ test('context.ask: a tool that has returned asks no more', async () => {
   const world = await worldOf(worker)
   const run = await world.sw.runs.start({ agent: 'worker', input: 'go' })
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
-  expect(await kept[0]?.ask?.(form)).toEqual({ action: 'silence' })
+  expect(await kept[0]?.ask(form)).toEqual({ action: 'silence' })
   expect(await world.sw.inbox.list()).toEqual([])
 })
 
 test('context.ask: a refused question that the tool does not await does not end the process', async () => {
   const { worker } = asking(form, {
     run: async (_: unknown, { ask }: ToolContext) => {
-      void ask?.({ title: 'A form without fields.' })
+      void ask({ title: 'A form without fields.' })
       await drained()
       return 'did not wait'
     },

@@ -22,7 +22,8 @@ function start(definition: Partial<ToolDefinition<typeof input>> & Pick<ToolDefi
   const outcomes: Outcome[] = []
   let refuseToKeep = false
   const subject = tool({ name: 'subject', input, timeoutMs: 1000, ...definition })
-  const context = { idempotencyKey: 'k', sessionId: 's', runId: 'r', callId: 'c', executionId: 'e' }
+  const noAnswer = async () => ({ action: 'silence' }) as const
+  const context = { idempotencyKey: 'k', sessionId: 's', runId: 'r', callId: 'c', executionId: 'e', ask: noAnswer }
   const go = async () => {
     const outcome = await carryOut(
       subject,

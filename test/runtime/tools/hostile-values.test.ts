@@ -125,7 +125,7 @@ test('F-88 tools: progress beyond the limit is cut with a notice, and a hostile 
   const world = await worldWith(async ({ progress, ask }) => {
     for (let i = 0; i < 30; i++) progress('x'.repeat(100_000))
     for (const make of [() => nested(5_000), ring, revoked, shared])
-      await ask?.(make() as Json).catch((error: Error) => asked.push(error.message))
+      await ask(make() as Json).catch((error: Error) => asked.push(error.message))
     return 'ok'
   })
   const run = await world.sw.runs.start({ agent: 'worker', input: 'look' })
