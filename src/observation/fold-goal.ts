@@ -9,7 +9,6 @@ import type { SessionState } from './session-state.ts'
 /** Folds goals and their tasks. */
 export function foldGoal(state: SessionState, rune: Rune) {
   if (rune.kind === 'plan.goal_received') received(state, rune)
-  else if (state.goals.size === 0) return
   else if (rune.kind === 'tool.result') evidenceFound(state, rune)
   const goal = rune.goal_id === undefined ? undefined : state.goals.get(rune.goal_id)
   if (goal === undefined) return

@@ -76,7 +76,7 @@ export function foldSession(state: SessionState, rune: Rune): void {
   foldSpending(state, rune)
   foldRun(state, rune)
   foldCall(state, rune)
-  foldGoal(state, rune)
+  if (state.goals.size > 0 || rune.kind === 'plan.goal_received') foldGoal(state, rune)
   const agent = rune.agent_id === undefined ? undefined : state.agents.get(rune.agent_id)
   if (agent === undefined) return
   if (state.openAgents.has(agent.agent_id)) foldDialogue(agent.dialogue, rune)
