@@ -40,6 +40,8 @@ function asking(server: string, token: string): Client {
 /** The token in the environment, else the one that a server on this machine wrote to its file. */
 async function tokenFor(where: Where): Promise<string> {
   const { STATEWRIGHT_TOKEN: token } = process.env
+  if (where.server !== undefined && !/^https?:/.test(URL.parse(where.server)?.protocol ?? ''))
+    throw faults.bad_usage({ problem: `${where.server} is no URL of a server.`, usage: '--server http://HOST:PORT' })
   if (token !== undefined && token !== '') return token
   if (where.server !== undefined && !isLoopback(where.server))
     throw faults.bad_usage({

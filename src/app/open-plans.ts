@@ -12,7 +12,7 @@ import { type SignatureCheck, withJournal } from '../coordinator/outputs/freeze.
 import type { ConditionEngine, RuleEngine } from '../coordinator/rules/engine.ts'
 import { defaultPolicy } from '../coordinator/schemas/context.ts'
 import type { RegistrySnapshot } from '../coordinator/schemas/registry.ts'
-import { faults } from '../faults/catalogue.ts'
+import { faults, fileRefused } from '../faults/catalogue.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
 
@@ -50,8 +50,8 @@ const loadConditions = once<ConditionEngine>(async () => createCedarConditionEng
 
 /** Reads a registry folder. One bad file refuses the whole registry. */
 export async function readRegistry(folder: string, sha256: Sha256): Promise<RegistrySnapshot> {
-  const admission = await loadRegistry(folder, { sha256, rules: await loadRules() }).catch((error: Error) => {
-    throw faults.file_unusable({ file: folder, problem: error.message })
+  const admission = await loadRegistry(folder, { sha256, rules: await loadRules() }).catch((error) => {
+    throw fileRefused(folder, error)
   })
   if (admission.admitted) return admission.snapshot
   throw faults.registry_refused({ registry: folder, problems: admission.problems })
@@ -102,8 +102,8 @@ export async function readPublicKey(file: string): Promise<SignatureCheck> {
 }
 
 async function fromPem<K>(file: string, read: (pem: string) => K): Promise<K> {
-  const pem = await readFile(file, 'utf8').catch((error: Error) => {
-    throw faults.file_unusable({ file, problem: error.message })
+  const pem = await readFile(file, 'utf8').catch((error) => {
+    throw fileRefused(file, error)
   })
   try {
     return read(pem)

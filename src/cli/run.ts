@@ -64,16 +64,18 @@ function read(command: Command, args: readonly string[]): Arguments {
     throw faults.bad_usage({ problem: `--${twice} is given more than once.`, usage: command.usage })
   } catch (error) {
     if (!isParseError(error)) throw error
-    throw faults.bad_usage({ problem: unknownOption(command, error.message) ?? error.message, usage: command.usage })
+    throw faults.bad_usage({ problem: optionProblem(command, error.message), usage: command.usage })
   }
 }
 
-function unknownOption({ options }: Command, message: string): string | undefined {
-  const [, option] = /^Unknown option '([^']+)'/.exec(message) ?? []
+function optionProblem({ options }: Command, message: string): string {
+  const [, unknown] = /^Unknown option '([^']+)'/.exec(message) ?? []
   const known = Object.keys(options).map((name) => `--${name}`)
-  return option === undefined
-    ? undefined
-    : `Unknown option ${option}. Known options: ${[...known, '--help'].join(', ')}.`
+  if (unknown !== undefined) return `Unknown option ${unknown}. Known options: ${[...known, '--help'].join(', ')}.`
+  const [, dashed] = /(--[^ ,']+)' argument is ambiguous/.exec(message) ?? []
+  return dashed === undefined
+    ? message
+    : `${dashed} needs a value. One that begins with a dash is written ${dashed}=-1.`
 }
 
 function isParseError(error: unknown): error is Error {

@@ -40,6 +40,25 @@ export function accepted<T>(decision: T | Fault): T {
 
 /** The fault of a file that the system refused to read or write. Every other error is returned as it is. */
 export function fileRefused(file: string, error: unknown): unknown {
-  if (!(error instanceof Error) || !('syscall' in error)) return error
-  return faults.file_unusable({ file, problem: `${error.message}.` }, { cause: error })
+  const refused = error as NodeJS.ErrnoException
+  if (!(error instanceof Error) || refused.syscall === undefined) return error
+  return faults.file_unusable({ file, problem: `${fileProblem(refused)}.` }, { cause: error })
+}
+
+/** The reason why the system refused a file, as a clause without its path. */
+export function fileProblem({ code = '' }: NodeJS.ErrnoException): string {
+  return fileProblems[code] ?? `the system refuses it (${code})`
+}
+
+const fileProblems: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or folder',
+  ENOTDIR: 'a part of it is not a folder',
+  EISDIR: 'it is a folder',
+  EEXIST: 'it exists already; name another one',
+  ELOOP: 'its links lead back to themselves',
+  ENAMETOOLONG: 'its name is too long',
+  EACCES: 'its permissions do not allow it',
+  EPERM: 'its permissions do not allow it',
+  EROFS: 'it may be read but not written',
+  ENOSPC: 'the disk is full',
 }

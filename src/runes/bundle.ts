@@ -50,6 +50,15 @@ export function checkpointLine(checkpoint: Checkpoint): string {
   return JSON.stringify({ checkpoint })
 }
 
+/** The checkpoint in a line that `checkpointLine` wrote. Undefined: the line is another one. */
+export function checkpointOf(line: string): Checkpoint | undefined {
+  try {
+    return readCheckpoint(Object(JSON.parse(line)).checkpoint)
+  } catch {
+    return undefined
+  }
+}
+
 /** The last line: the checkpoint, and a signature that covers it and the first line. */
 export function lastLine(header: BundleHeader, checkpoint: Checkpoint, { sign }: Signer): string {
   return JSON.stringify({ checkpoint, signature: sign(bundleText(header, checkpoint)) })

@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { factsOf, type SourceFile } from '../../coordinator/facts.ts'
 import type { FactPack } from '../../coordinator/schemas/context.ts'
-import { faults } from '../../faults/catalogue.ts'
+import { faults, fileRefused } from '../../faults/catalogue.ts'
 import type { Sha256 } from '../../kernel/digest.ts'
 
 /** Folders with the work of others, or with files that can be made again. */
@@ -14,7 +14,7 @@ const largest = 1_000_000
 export async function scanProject(folder: string, project_id: string, sha256: Sha256): Promise<FactPack> {
   const files = await readFiles(folder, '').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') throw faults.not_found({ what: 'folder', id: folder })
-    throw faults.file_unusable({ file: folder, problem: error.message })
+    throw fileRefused(folder, error)
   })
   return factsOf(project_id, files, sha256)
 }

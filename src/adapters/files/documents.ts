@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Ports } from '../../coordinator/progress.ts'
 import { type Admission, admitRegistry, type RegistrySource } from '../../coordinator/registry.ts'
 import type { Problem } from '../../coordinator/schemas/scalars.ts'
-import { faults } from '../../faults/catalogue.ts'
+import { faults, fileRefused } from '../../faults/catalogue.ts'
 import { boundedJson, type Json, jsonLimits } from '../../kernel/json.ts'
 import { loadPeer, type Modules } from '../peer.ts'
 
@@ -92,7 +92,7 @@ function mayBeDeep(text: string): boolean {
 export async function readDocument(file: string): Promise<Json> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') throw faults.not_found({ what: 'file', id: file })
-    throw faults.file_unusable({ file, problem: error.message })
+    throw fileRefused(file, error)
   })
   const [document = { value: null }, ...more] = readYaml(text, await loadPeer('yaml'))
   const problem =
@@ -104,7 +104,7 @@ export async function readDocument(file: string): Promise<Json> {
 /** Writes a file that is not there yet; one that is there stays as it is. */
 export async function writeNew(file: string, text: string): Promise<void> {
   await writeFile(file, text, { flag: 'wx' }).catch((error: Error) => {
-    throw faults.file_unusable({ file, problem: error.message })
+    throw fileRefused(file, error)
   })
 }
 

@@ -30,8 +30,8 @@ export async function readPlan(folder: string) {
   const files: Record<string, string> = {}
   /** Entries that no coordination writes: folders, links, bytes that are no text. */
   const strange: string[] = []
-  const entries = await readdir(folder, { withFileTypes: true }).catch((error: Error) => {
-    throw faults.file_unusable({ file: folder, problem: error.message })
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error) => {
+    throw fileRefused(folder, error)
   })
   for (const entry of entries) {
     const bytes = entry.isFile() ? await readFile(join(folder, entry.name)) : Buffer.of(0xff)

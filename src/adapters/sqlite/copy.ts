@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { faults } from '../../faults/catalogue.ts'
 import { makeFolder, notMade } from '../../runelog/files.ts'
 import { DatabaseSync } from './driver.ts'
-import { explain, refuseSecondName } from './open-database.ts'
+import { explain, refuseForeign, refuseSecondName } from './open-database.ts'
 
 /** Files of a store besides its database. Locks, caches and tokens can be made again, so they are left out. */
 const companions = ['.pub', '.blobs', '.segments']
@@ -14,6 +14,7 @@ const companions = ['.pub', '.blobs', '.segments']
  */
 export function copyStore(path: string, folder: string, key: string | undefined): string {
   refuseSecondName(path)
+  refuseForeign(path)
   if (existsSync(folder)) throw faults.file_unusable({ file: folder, problem: 'it exists already; name a new folder.' })
   const draft = `${folder}.part`
   const name = basename(path)

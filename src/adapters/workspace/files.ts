@@ -2,6 +2,7 @@ import type { Dirent } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { z } from 'zod'
+import { fileProblem } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
 import { tool } from '../../runtime/tools/define-tool.ts'
 import type { Tool, ToolContext } from '../../runtime/tools/tool.ts'
@@ -114,24 +115,13 @@ async function search(root: Root, text: string, path: string, { signal, redact }
   return found
 }
 
-const problems: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file or folder',
-  ENOTDIR: 'a part of it is not a folder',
-  EISDIR: 'it is a folder',
-  ELOOP: 'its links lead back to themselves',
-  ENAMETOOLONG: 'its name is too long',
-  EACCES: 'its permissions do not allow it',
-  EPERM: 'its permissions do not allow it',
-  ENOSPC: 'the disk is full',
-}
-
 /** Works on a path that a model named. Errors name that path, never a real path of this machine. */
 async function reaching<T>(given: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    const { code, syscall } = error as NodeJS.ErrnoException
-    if (code === undefined || syscall === undefined) throw error
-    throw new Error(`${given} cannot be used: ${problems[code] ?? `the system refuses it (${code})`}.`)
+    const refused = error as NodeJS.ErrnoException
+    if (refused.code === undefined || refused.syscall === undefined) throw error
+    throw new Error(`${given} cannot be used: ${fileProblem(refused)}.`)
   }
 }

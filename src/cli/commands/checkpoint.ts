@@ -1,6 +1,6 @@
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 import { faults, fileRefused } from '../../faults/catalogue.ts'
-import { checkpointLine } from '../../runes/bundle.ts'
+import { checkpointLine, checkpointOf } from '../../runes/bundle.ts'
 import type { Checkpoint } from '../../runes/checkpoint.ts'
 import { signLog, signSession } from '../../surface/operations/runes.ts'
 import type { ExistingStore } from '../../surface/wiring.ts'
@@ -70,6 +70,9 @@ async function signAll({ err }: Io, ids: readonly string[], sign: Signing): Prom
   return signed
 }
 
+/** A line of a checkpoint is shorter than this. */
+const longestLine = 65_536
+
 /** Adds all lines to a file, or none. A device or a pipe gets them directly. */
 async function addLines(path: string, lines: readonly string[]): Promise<void> {
   const text = lines.map((line) => `${line}\n`).join('')
@@ -77,7 +80,7 @@ async function addLines(path: string, lines: readonly string[]): Promise<void> {
     await withFile(path, 'a', async (file) => {
       const before = await file.stat()
       if (!before.isFile()) return file.appendFile(text)
-      if (before.size > 0) await refuseTorn(path, before.size)
+      if (before.size > 0) await refuseOther(path, before.size)
       await appendWhole(file, text, before.size)
     })
   } catch (error) {
@@ -96,13 +99,23 @@ async function appendWhole(file: FileHandle, text: string, size: number): Promis
   }
 }
 
-/** Refuses a file that ends in half a line: the next line would become part of it. */
-async function refuseTorn(path: string, size: number): Promise<void> {
-  const last = await withFile(path, 'r', (file) => file.read({ buffer: Buffer.alloc(1), position: size - 1 }))
-  if (last.buffer.toString('latin1') === '\n') return
-  const problem =
-    'its last line has no line end, so it may be half a line. Delete that line, or end it if it is whole; or name another file.'
-  throw faults.file_unusable({ file: path, problem })
+/** Refuses a file of other content, and one that ends in half a line: the next line would become part of it. */
+async function refuseOther(path: string, size: number): Promise<void> {
+  const textAt = async (file: FileHandle, position: number, length: number) => {
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(length), position })
+    return buffer.toString('utf8', 0, bytesRead)
+  }
+  const [begins, ends] = await withFile(path, 'r', async (file) => [
+    await textAt(file, 0, longestLine),
+    await textAt(file, size - 1, 1),
+  ])
+  const refused = (problem: string) => faults.file_unusable({ file: path, problem })
+  if (ends !== '\n')
+    throw refused(
+      'its last line has no line end, so it may be half a line. Delete that line, or end it if it is whole; or name another file.',
+    )
+  if (checkpointOf(begins?.split('\n', 1)[0] ?? '') === undefined)
+    throw refused('its first line is no checkpoint. Name a new file, or one that this command wrote.')
 }
 
 async function withFile<T>(path: string, flags: 'a' | 'r', work: (file: FileHandle) => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { faults } from '../../faults/catalogue.ts'
+import { fileRefused } from '../../faults/catalogue.ts'
 import { defaultConfigFile } from '../../surface/wiring.ts'
 import { type Command, command } from '../command.ts'
 import { exampleConfig } from '../example-config.ts'
@@ -50,9 +50,7 @@ const init = command({
       // Never overwrites a file.
       await writeFile(file, exampleConfig, { flag: 'wx' })
     } catch (error) {
-      const isThere = (error as { code?: string }).code === 'EEXIST'
-      const problem = isThere ? 'it exists already; name another file.' : (error as Error).message
-      throw faults.file_unusable({ file, problem }, { cause: error })
+      throw fileRefused(file, error)
     }
     out(`${file} is written.`)
     const named = file === defaultConfigFile ? '' : ` --config ${file}`

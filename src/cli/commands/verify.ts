@@ -1,11 +1,11 @@
 import { open } from 'node:fs/promises'
-import { faults } from '../../faults/catalogue.ts'
+import { faults, fileRefused } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { readGuardsAgain } from '../../observation/readings.ts'
 import { type Damage, firstBad } from '../../runelog/damage.ts'
 import type { Stray } from '../../runelog/segment.ts'
-import { createBundleVerifier } from '../../runes/bundle.ts'
-import { type Checkpoint, checkpointProblem, readCheckpoint } from '../../runes/checkpoint.ts'
+import { checkpointOf, createBundleVerifier } from '../../runes/bundle.ts'
+import { type Checkpoint, checkpointProblem } from '../../runes/checkpoint.ts'
 import { type BadEvent, createVerifier, type LogFormat, type Redacted } from '../../runes/verify.ts'
 import type { Client } from '../../surface/client.ts'
 import { auditSession } from '../../surface/operations/runes.ts'
@@ -168,7 +168,7 @@ async function readMarks({ values: { checkpoints: path }, io, refuse }: VerifyCa
   if (path === undefined) return new Map()
   const all: Checkpoint[] = []
   for await (const line of linesIn(path)) {
-    const checkpoint = readCheckpoint(checkpointIn(line))
+    const checkpoint = checkpointOf(line)
     const problem =
       checkpoint === undefined ? 'It is not a checkpoint.' : checkpointProblem(checkpoint, io.host.checkSignature, keys)
     if (checkpoint === undefined || problem !== undefined)
@@ -177,14 +177,6 @@ async function readMarks({ values: { checkpoints: path }, io, refuse }: VerifyCa
   }
   if (all.length > 0) return Map.groupBy(all, (checkpoint) => checkpoint.session_id)
   throw refuse(`${path} holds no checkpoint, so nothing was compared. Name a file that "statewright checkpoint" wrote.`)
-}
-
-function checkpointIn(line: string): unknown {
-  try {
-    return Object(JSON.parse(line)).checkpoint
-  } catch {
-    return undefined
-  }
 }
 
 function keysOf({ values, refuse }: VerifyCall): Keys {
@@ -217,6 +209,6 @@ async function* linesIn(path: string): AsyncGenerator<string, void, void> {
     const file = await open(path)
     yield* readLines(file.createReadStream())
   } catch (error) {
-    throw faults.file_unusable({ file: path, problem: (error as Error).message })
+    throw fileRefused(path, error)
   }
 }
