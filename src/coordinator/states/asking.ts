@@ -202,11 +202,11 @@ function weigh(progress: Progress, { asked, answers, pack }: Round, ports: Ports
   }
 }
 
-/** How often answers may send a plan back to the rules. The next conflict blocks it. */
+/** How often answers may send a plan back to the rules. The next conflict blocks the plan. */
 const conflictLimit = 3
 
 interface AnswerFacts {
-  /** Why the pack is refused. With any of them the coordination does not move. */
+  /** The reasons to refuse the pack. With any of them the coordination does not move. */
   readonly problems: readonly Problem[]
   /** Questions that get no answer. */
   readonly unanswered: readonly Question[]
