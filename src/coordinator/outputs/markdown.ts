@@ -103,7 +103,7 @@ function questionsMarkdown({ pack_id, round, questions, resolved_by_default }: Q
       `Without an answer${fallback.action === 'use' ? `: ${plain(fallback.value)}` : ' the plan is blocked'}. ${plain(fallback.explanation)}`,
       `Evidence: ${plainList(question.evidence_refs)}`,
     ]),
-    '## Settled by default',
+    '## Answered by default',
     bullets(resolved_by_default, ({ key, value, reason }) => `${plain(key)} = ${plain(value)}: ${plain(reason)}`),
   )
 }
