@@ -1,6 +1,6 @@
 /**
  * How quick the console is where it is hard: a session of 50,000 events, and a
- * list of 10,000 sessions beside the same list rendered plainly. A real server,
+ * list of 10,000 sessions next to the same list rendered plainly. A real server,
  * a real browser, both on this machine.
  */
 import { mkdtempSync, rmSync } from 'node:fs'

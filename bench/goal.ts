@@ -6,7 +6,7 @@ import { say, scriptedModel } from '../src/entry/testing.ts'
 import { agent, createStatewright } from '../src/index.ts'
 
 /**
- * Goals of 80 tasks with trivial bodies beside as many plain runs, in one
+ * Goals of 80 tasks with trivial bodies next to as many plain runs, in one
  * process on one SQLite file each, round about: the difference between a task and a run is
  * the cost of scheduling and reviewing. Planning comes before that and is
  * printed by itself; bench/plan.ts compares it with Cedar alone. BENCH_DIR says
@@ -110,7 +110,7 @@ try {
     const rate = Math.round((count / ms) * 1000)
     return `${what} ${rate} ${unit}/s, ${(ms / count).toFixed(3)} ms each (${(cpu / count).toFixed(3)} ms of processor)`
   }
-  console.log(`${goals} goals of ${tasks} tasks beside ${count} plain runs, median of ${rounds} rounds`)
+  console.log(`${goals} goals of ${tasks} tasks next to ${count} plain runs, median of ${rounds} rounds`)
   console.log(line('plain runs:', 'runs', (one) => one.plain))
   console.log(line('goals:', 'tasks', (one) => one.executing))
   const each = median((one) => one.planning.ms) / goals

@@ -1,7 +1,7 @@
 /**
  * The server that `http.ts` measures, in a process of its own, so that the load
  * of the clients does not lie on its event loop: the real one over SQLite, a
- * bare Fastify route beside it, and a bare writer of events on raw sockets.
+ * bare Fastify route next to it, and a bare writer of events on raw sockets.
  */
 
 import { createServer as createHttpServer } from 'node:http'

@@ -1,6 +1,6 @@
 /**
- * The cost of the surface: requests per second beside a bare Fastify route that
- * answers with the same JSON, events delivered to 1,000 readers beside a bare
+ * The cost of the surface: requests per second next to a bare Fastify route that
+ * answers with the same JSON, events delivered to 1,000 readers next to a bare
  * loop of writes to raw sockets, and how long after its commit an event
  * arrives. The contenders take turns in short slices, so that a busy machine
  * slows all of them alike: judge by the ratios.

@@ -1,6 +1,6 @@
 /**
  * The cost of judging a plan: an intent with 80 commands and 200 rules that
- * gives a graph of 200 nodes, beside Cedar alone for the same evaluations in
+ * gives a graph of 200 nodes, next to Cedar alone for the same evaluations in
  * the same run. The target is at most twice Cedar alone, and less than 5 MB of
  * heap that 1,000 warm plans leave behind.
  */

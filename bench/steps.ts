@@ -1,5 +1,5 @@
 /**
- * The cost of a durable step, beside the least that it could cost and beside
+ * The cost of a durable step, next to the least that it could cost and next to
  * LangGraph.js doing the same. A step is: the model answers with a call, the
  * contract is started, the effect takes place, its result is recorded; every
  * append is synced. Rounds are interleaved and medians taken: judge by ratios.

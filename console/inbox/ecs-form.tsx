@@ -87,7 +87,7 @@ export function EcsForm({ asked, isOpen, isInert, done }: Answering) {
   )
 }
 
-/** The agent's names for the answers, quoted beside the buttons. The buttons keep labels of the console. */
+/** The agent's names for the answers, quoted next to the buttons. The buttons keep labels of the console. */
 function labelsOf({ actions = {}, dismiss_label }: EcsRequest): readonly string[] {
   const named = Object.entries(actions).map(([action, given]) => `${action} “${given?.label}”`)
   return dismiss_label === undefined ? named : [...named, `seen “${dismiss_label}”`]

@@ -77,13 +77,17 @@ const inputTypes: Readonly<Record<string, string>> = {
 }
 
 function One({ field, id, value, problem, set }: Shown) {
-  const told = { id, 'aria-invalid': problem !== undefined, 'aria-describedby': problem && `${id}-wrong` } as const
+  const attributes = {
+    id,
+    'aria-invalid': problem !== undefined,
+    'aria-describedby': problem && `${id}-wrong`,
+  } as const
   const { placeholder, options = [], min, max, step } = field
   switch (field.type) {
     case 'textarea':
       return (
         <textarea
-          {...told}
+          {...attributes}
           rows={4}
           placeholder={placeholder}
           value={String(value)}
@@ -92,7 +96,7 @@ function One({ field, id, value, problem, set }: Shown) {
       )
     case 'select':
       return (
-        <select {...told} value={String(value)} onChange={({ target }) => set(target.value)}>
+        <select {...attributes} value={String(value)} onChange={({ target }) => set(target.value)}>
           <option value="">choose …</option>
           {options.map((option) => (
             <option key={option.value} value={option.value}>
@@ -102,10 +106,17 @@ function One({ field, id, value, problem, set }: Shown) {
         </select>
       )
     case 'checkbox':
-      return <input {...told} type="checkbox" checked={value === true} onChange={({ target }) => set(target.checked)} />
+      return (
+        <input
+          {...attributes}
+          type="checkbox"
+          checked={value === true}
+          onChange={({ target }) => set(target.checked)}
+        />
+      )
     case 'boolean':
       return (
-        <select {...told} value={String(value)} onChange={({ target }) => set(target.value === 'true')}>
+        <select {...attributes} value={String(value)} onChange={({ target }) => set(target.value === 'true')}>
           <option value="true">yes</option>
           <option value="false">no</option>
         </select>
@@ -115,7 +126,7 @@ function One({ field, id, value, problem, set }: Shown) {
   return (
     <span className="row">
       <input
-        {...told}
+        {...attributes}
         type={type}
         placeholder={placeholder}
         min={type === 'text' ? undefined : min}

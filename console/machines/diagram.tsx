@@ -12,7 +12,7 @@ interface Path {
 }
 
 /**
- * The diagram of a machine. Screen readers get the table beside it, which has the same content.
+ * The diagram of a machine. Screen readers get the table next to it, which has the same content.
  */
 export function Diagram({
   machine,

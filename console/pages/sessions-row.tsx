@@ -51,7 +51,7 @@ function lookOf({ waiting_for }: SummaryCard): Look | undefined {
   return waiting_for?.interaction_kind === 'settlement' ? 'unknown' : undefined
 }
 
-/** The text without the state and its time, which the mark and the clock beside it show. */
+/** The text without the state and its time, which the mark and the clock next to it show. */
 function lineOf({ waiting_for, last_error, status, current_line }: SummaryCard): string {
   if (waiting_for !== null) return `asks: ${waiting_for.prompt}`
   if (status === 'failed' && last_error !== null) return `${last_error.code}: ${last_error.message}`

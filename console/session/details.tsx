@@ -13,7 +13,7 @@ interface Shown {
   readonly select: (event_id: number) => void
 }
 
-/** One event beside its context: its kind, its actor, its moves and its hashes. */
+/** One event next to its context: its kind, its actor, its moves and its hashes. */
 export function Details({ log, at, select }: Shown) {
   const rune = runeAt(log.runes, at)
   const near = (by: 1 | -1) => {

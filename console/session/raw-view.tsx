@@ -28,7 +28,7 @@ export function RawView({ log, at, select, isFollowing, setFollowing }: View) {
     if (chosen >= 0 && !isFollowing) virtual.scrollToIndex(chosen, { align: 'auto' })
   }, [chosen])
 
-  // The details beside make the rows narrower, and so higher.
+  // The details next to the rows make them narrower, and so higher.
   const isSplit = at > 0
   useEffect(() => {
     void isSplit

@@ -10,7 +10,7 @@ export const machinesPage: Page = {
   render: () =>
     page(
       'Machines',
-      'Every lifecycle is one of these declarations; nothing moves except along their edges. A move is recorded by the rune named beside it. Where the rune belongs to another machine, the move is *carried* by that machine’s own; where there is none, the fold applies the move by itself.',
+      'Every lifecycle is one of these declarations; nothing moves except along their edges. A move is recorded by the rune named next to it. Where the rune belongs to another machine, the move is *carried* by that machine’s own; where there is none, the fold applies the move by itself.',
       table(
         ['machine', 'what it is', 'states', 'moves', 'version'],
         machines.map((machine) => [

@@ -29,7 +29,7 @@ export const plansPage: Page = {
       '## Keys that carry something to execute',
       'Red line 1: an intent or an answer pack with such a key, at any depth, is aborted or refused. A key is compared by how it looks: NFKD, without accents, separators and invisible characters, in small letters, with look-alike letters of other scripts (UTS #39) and digits (`0`, `1`) read as the Latin letters they look like, and without a number at its end. Texts may say what they like; step ids in `set_risk` are names of steps.',
       `Names: ${payloadNames.map(code).join(', ')}.`,
-      `A key is also found if it is made of these names and of words that stand beside them, as in \`shell_command\`: ${payloadCompanions.map(code).join(', ')}.`,
+      `A key is also found if it is made of these names and of words that stand next to them, as in \`shell_command\`: ${payloadCompanions.map(code).join(', ')}.`,
       '## What a rule sees',
       `A rule is a Cedar policy over \`principal\` (the agent of the step), \`action == Action::"plan"\`, \`resource\` (the command) and \`context\` with ${Object.keys(ruleAttributes).length} attributes. Every attribute is always there.`,
       table(

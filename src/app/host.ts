@@ -74,7 +74,7 @@ async function within(ms: number, work: () => Promise<unknown>): Promise<void> {
 /** Only the first signal is handled: a second one ends the process at once. */
 function untilSignal(): Promise<string> {
   return new Promise((resolve) => {
-    // Keeps the process alive: a worker without work has nothing else that does.
+    // Keeps the process alive: an idle worker has no other open handle.
     const waiting = setInterval(() => {}, 2 ** 30)
     const signals = ['SIGINT', 'SIGTERM'] as const
     const received = (signal: NodeJS.Signals) => {

@@ -23,7 +23,7 @@ export interface Command {
 interface Declared<O extends Options> extends Pick<Command, 'usage' | 'summary'> {
   /** Its name, where that is not how its usage begins. */
   readonly name?: string
-  /** How many words it takes besides its options, or the least and the most; none by default. */
+  /** How many words it takes in addition to its options, or the least and the most; none by default. */
   readonly takes?: number | Bounds
   readonly options: O
   /** Resolves with the exit code; with nothing if the command did what it is for. */

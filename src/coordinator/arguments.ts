@@ -13,7 +13,7 @@ type Argument = { readonly of: string; readonly name: string }
 type Members = Readonly<Record<string, 'function' | 'string'>>
 type Issue = { readonly path: readonly PropertyKey[]; readonly message: string }
 
-/** A copy of an argument, read once and within limits. Throws `bad_request` with the place of each problem. */
+/** Copies an argument, read once and within limits. Throws `bad_request` with the place of each problem. */
 export function readArgument<S extends z.ZodType>(
   at: Argument,
   value: unknown,
@@ -36,7 +36,7 @@ export function checkMembers(at: Argument, value: unknown, members: Members): vo
   if (problems.length > 0) throw unfit(at, problems)
 }
 
-/** Throws `bad_request` unless the value is a text that is not empty, in well-formed Unicode. */
+/** Throws `bad_request` unless the value is a text in well-formed Unicode that is not empty. */
 export function checkText(at: Argument, value: unknown): void {
   const isText = typeof value === 'string' && value !== '' && value.isWellFormed()
   if (!isText) throw unfit(at, [{ path: [], message: 'must be a text that is not empty, in well-formed Unicode' }])
@@ -49,7 +49,7 @@ export function checkPorts(of: string, ports: unknown): asserts ports is Ports {
   checkMembers({ of, name: 'ports.rules' }, rules, { version: 'string', check: 'function', judge: 'function' })
 }
 
-/** A copy of the input of a plan, each part within limits. A part that does not fit is refused by its name. */
+/** Copies the input of a plan, each part within limits. A part that does not fit is refused by its name. */
 export function readInput(of: string, given: unknown, { sha256 }: Pick<Ports, 'sha256'>): CoordinationInput {
   const part = (name: string) => memberOf(given, name)
   const recovered = part('recovers')
@@ -65,14 +65,14 @@ export function readInput(of: string, given: unknown, { sha256 }: Pick<Ports, 's
   }
 }
 
-/** A plain JSON copy of a part of the input, within limits. The Coordinator checks its shape later, on the record. */
+/** Copies a part of the input as plain JSON, within limits. The Coordinator checks its shape later, on the record. */
 export function plainJson(what: string, value: unknown): Json {
   const read = boundedJson(value, jsonLimits.plan)
   if ('problem' in read) throw faults.not_plain_json({ what, problem: read.problem })
   return read.value
 }
 
-/** A copy of a snapshot from a caller. Throws `registry_refused` if its shape, or its id, does not fit its content. */
+/** Copies a snapshot from a caller. Throws `registry_refused` if its shape, or its id, does not fit its content. */
 export function readSnapshot(given: unknown, sha256: Ports['sha256']): RegistrySnapshot {
   const refused = (problems: readonly { path?: string | undefined; message: string }[]) =>
     faults.registry_refused({ registry: 'the given snapshot', problems: problems.slice(0, mostProblems) })
@@ -86,7 +86,7 @@ export function readSnapshot(given: unknown, sha256: Ports['sha256']): RegistryS
   throw refused([{ path: 'snapshot_id', message }])
 }
 
-/** A member of any value. Undefined: there is none, or reading it throws. */
+/** Reads a member of any value. Undefined: there is none, or reading it throws. */
 export function memberOf(value: unknown, name: string): unknown {
   try {
     return (value as Readonly<Record<string, unknown>> | null | undefined)?.[name]
@@ -95,7 +95,7 @@ export function memberOf(value: unknown, name: string): unknown {
   }
 }
 
-/** These members, each read once. Others are ignored. */
+/** Reads each of these members once. Others are ignored. */
 export function pick<T extends object, K extends keyof T & string>(value: T, names: readonly K[]): Partial<Pick<T, K>> {
   const members = names.map((name) => [name, memberOf(value, name)])
   return Object.fromEntries(members.filter(([, member]) => member !== undefined))

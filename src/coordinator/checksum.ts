@@ -7,7 +7,7 @@ export function checksumOf(value: unknown, sha256: Sha256): string {
   return sha256(canonicalJson(value as Json))
 }
 
-/** An id that is a hash of what it names: the same thing has the same id in every run and on every machine. */
+/** An id that is a hash of its content: equal content has the same id in every run and on every machine. */
 export function idOf(prefix: string, value: unknown, sha256: Sha256, digits = 16): string {
   return `${prefix}_${checksumOf(value, sha256).slice(0, digits)}`
 }

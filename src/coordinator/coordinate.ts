@@ -26,25 +26,25 @@ import {
 
 /** A coordination as its caller sees it. */
 export interface Coordination {
-  /** The hash of everything that went in. */
+  /** The hash of the whole input. */
   readonly run_id: string
-  /** The state that it is in. */
+  /** The current state. */
   readonly state: CoordinationState
-  /** Everything that it has made. */
+  /** All artifacts so far. */
   readonly artifacts: Artifacts
   /** Every move, with its guards. */
   readonly tape: RunTape
-  /** What was decided, by which rule. */
+  /** The audit log: the significant decisions, with their rules. */
   readonly audit: readonly AuditEntry[]
   /** The digest of each input and of each artifact. */
   readonly lineage: Lineage
-  /** What it waits for, if it does. */
+  /** The open questions. Null: the coordination waits for nothing. */
   readonly waits_for: QuestionPack | null
-  /** Answer packs that could not be taken. They changed nothing. */
+  /** Answer packs that were refused. They changed nothing. */
   readonly refused_answers: readonly Refused[]
 }
 
-/** From an intent to a frozen plan, or to the reason why there is none. Pure: same input, same bytes. */
+/** Turns an intent into a frozen plan, or into the reason why there is none. Pure: same input, same bytes. */
 export function coordinate(input: CoordinationInput, answers: readonly AnswerRound[], ports: Ports): Coordination {
   return coordinationOf(advance(arrive(begin(input, ports), answers, ports), ports), ports)
 }

@@ -41,7 +41,7 @@ const handlers: { readonly [S in WorkingState]: S extends 'AWAITING_ANSWERS' ? W
   FROZEN_OUTPUTS: frozenOutputs,
 }
 
-/** A coordination in RECEIVED. The intent is checked later, so that an invalid one is on record as well. */
+/** Begins a coordination in RECEIVED. The intent is checked later, so that an invalid intent is recorded as well. */
 export function begin(input: CoordinationInput, ports: Ports): Progress {
   const run_id = runIdOf(originsOf(input, ports), ports)
   const nothing = { guards_evaluated: [], outputs_produced: [], audit_log_ids: [] }
@@ -82,7 +82,7 @@ export function step(progress: Progress, ports: Ports): Progress {
   return move(progress, outcome, decision.to, ports)
 }
 
-/** Steps on until it is at rest. */
+/** Makes moves until the coordination is at rest. */
 export function advance(progress: Progress, ports: Ports): Progress {
   let at = progress
   while (!isAtRest(at)) at = step(at, ports)

@@ -19,7 +19,7 @@ interface Find<F> {
 
 const baseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 
-/** The first line that holds the needle, from 1; null when none does. */
+/** The number of the first line that contains the needle, from 1. Null: no line does. */
 function lineOf(text: string, needle: string): number | null {
   const at = text.indexOf(needle)
   return at === -1 ? null : text.slice(0, at).split('\n').length

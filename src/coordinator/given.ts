@@ -15,7 +15,7 @@ import {
 
 /** A planned command with its place in the plan, its agent and its registry entry. */
 export interface PlannedStep {
-  /** From 1, in the order of the intent. Node ids carry it. */
+  /** The number of the step in the intent, from 1. Node ids carry it. */
   readonly number: number
   readonly step_id: string
   readonly planned: PlannedCommand
@@ -28,7 +28,7 @@ export interface PlannedStep {
   readonly risk: RiskLevel
 }
 
-/** Only for an intent that passed the precheck: every reference resolves. */
+/** The steps of an intent that passed the precheck, so that every reference resolves. */
 function stepsOf(intent: ExecutionIntent, index: RegistryIndex): readonly PlannedStep[] {
   return intent.planned_commands.map((planned, i) => {
     const command = mustResolve(index, 'command', planned.command_id, planned.version)
@@ -112,10 +112,10 @@ export function givenOf({ input, artifacts }: Progress): Given {
   return given
 }
 
-/** What is in force after intent, policy and registry are combined. */
+/** The values in force once intent, policy and registry are combined. */
 export type Effective = ContextBundle['effective']
 
-/** The stricter mode is the one that asks less. The risk is at least that of the commands. */
+/** Takes the stricter mode, which asks less, and the highest risk of the intent and its commands. */
 export function effectiveOf(intent: ExecutionIntent, policy: ExecutionPolicy | null, index: RegistryIndex): Effective {
   const { interaction } = intent
   const strictness = (one: Effective['mode']) => mode.options.indexOf(one)

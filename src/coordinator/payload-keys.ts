@@ -35,11 +35,11 @@ const letters: ReadonlyMap<string, string> = new Map(
   Object.entries(lookAlikes).flatMap(([letter, others]) => [...others].map((other) => [other, letter] as const)),
 )
 
-/** A name as it looks, in small Latin letters; letters that look alike have one form. Its time is linear. */
+/** A name as it looks, in small Latin letters; letters that look alike have one form. Runs in linear time. */
 export function looksLike(name: string): string {
-  // Before NFKD: it sorts accents, which takes long where a letter has thousands of them.
+  // Marks go before NFKD: it sorts them, which takes long where a letter has thousands of them.
   const bare = withoutInvisible(name).replaceAll(/\p{M}+/gu, '')
-  // Before and after NFKD, which turns a letter that looks like a c into a sigma.
+  // Letters are mapped before and after NFKD, which turns a letter that looks like a c into a sigma.
   return inLatin(inLatin(bare).normalize('NFKD'))
     .replaceAll(/[^\p{L}\p{N}]+/gu, '')
     .toLowerCase()
@@ -49,7 +49,7 @@ export function looksLike(name: string): string {
     .replaceAll('vv', 'w')
 }
 
-/** Some of what shows nothing is a letter to Unicode, such as the fillers of Hangul, or a symbol, such as a Braille cell without dots. */
+/** Removes what shows nothing, also letters to Unicode (Hangul fillers) and symbols (the Braille cell without dots). */
 export function withoutInvisible(text: string): string {
   return text.replaceAll(/[\p{Default_Ignorable_Code_Point}\u2800]+/gu, '')
 }
@@ -73,7 +73,7 @@ export const payloadCompanions = [
   'line', 'lines', 'payload', 'snippet', 'source', 'string', 'text', 'this', 'to',
 ] as const
 
-/** No name is longer. It bounds the time that a match takes. */
+/** The length of the longest name. It bounds the time that a match takes. */
 const longest = 64
 
 const names = payloadNames.map((name) => [looksLike(name), name] as const)
@@ -82,7 +82,7 @@ const named = either(names.map(([form]) => form))
 const companions = either(payloadCompanions.map(looksLike))
 const whole = new RegExp(`^(?:${companions})*(${named})(?:${named}|${companions})*$`, 'u')
 
-/** The name that a key comes to, if it carries something to execute; null if it does not. Numbers at its end do not count. */
+/** The payload name that a key reads as. Null: it carries nothing to execute. Numbers at its end do not count. */
 export function payloadName(key: string): string | null {
   const form = looksLike(key)
   const found = matched(form) ?? matched(looksLike(withoutInvisible(key).replace(/[\p{N}\p{P}\p{Z}]+$/u, '')))

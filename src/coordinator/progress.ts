@@ -18,10 +18,10 @@ import type {
 import type { RegistrySnapshot } from './schemas/registry.ts'
 import type { Problem } from './schemas/scalars.ts'
 
-/** Goes up whenever the same input may give other bytes. */
+/** Raised whenever the same input may give other bytes. */
 export const coordinatorVersion = '1.4.0'
 
-/** Everything that a plan is made of. */
+/** The whole input of a plan. */
 export interface CoordinationInput {
   /** The execution intent. */
   readonly intent: Json
@@ -29,18 +29,18 @@ export interface CoordinationInput {
   readonly policy: Json
   /** The workflows, agents, commands and rules. */
   readonly registry: RegistrySnapshot
-  /** Null: there is none, which ends in BLOCKED. */
+  /** The memory of the project. Null: there is none, which ends in BLOCKED. */
   readonly memory: Json
   /** The facts about the project. Null: there are none, which ends in BLOCKED. */
   readonly facts: Json
-  /** The coordination that this one takes the place of. */
+  /** The coordination that this one replaces. */
   readonly recovers?: Recovers
 }
 
-/** What may arrive while a coordination waits. `withdrawn`: the plan is not wanted any more, so no answer will come. */
+/** An arrival while a coordination waits. `withdrawn`: the plan is not wanted any more, so no answer will come. */
 export type AnswerRound = { readonly answer_pack: Json } | { readonly timed_out: true } | { readonly withdrawn: true }
 
-/** What the Coordinator gets from outside. Both are deterministic. */
+/** The ports of the Coordinator. Both are deterministic. */
 export interface Ports {
   /** Hashes every input and artifact. */
   readonly sha256: Sha256
@@ -48,11 +48,11 @@ export interface Ports {
   readonly rules: RuleEngine
 }
 
-/** All artifacts. Of those that every round produces the last one counts. */
+/** All artifacts. Each round adds to the lists; the last artifact of a list counts. */
 export interface Artifacts {
-  /** Whether the input can be planned with. */
+  /** The report whether the input can be planned with. */
   readonly precheck_report?: PrecheckReport
-  /** What the plan is made from: intent, memory and facts. */
+  /** The input in force, except the registry. */
   readonly context_bundle?: ContextBundle
   /** The verdict on each step, one for each round. */
   readonly rule_decisions: readonly RuleDecisions[]
@@ -62,17 +62,17 @@ export interface Artifacts {
   readonly execution_graph_draft: readonly ExecutionGraph[]
   /** The questions of each round. */
   readonly question_pack: readonly QuestionPack[]
-  /** The answers that were taken. */
+  /** The accepted answer packs. */
   readonly answer_pack: readonly AnswerPack[]
   /** The judged plan. */
   readonly execution_graph?: ExecutionGraph
-  /** What a person reviews before the plan runs. */
+  /** The plan as a person reviews it before it runs. */
   readonly review_pack?: ReviewPack
   /** The digest of each input and of each artifact. */
   readonly lineage?: Lineage
-  /** How a plan that was made came about. */
+  /** The summary of a coordination that made a plan. */
   readonly run_summary?: RunSummary
-  /** Why there is no plan. */
+  /** The reason why there is no plan. */
   readonly failure_pack?: FailurePack
 }
 
@@ -94,7 +94,7 @@ export interface AnswerConflict {
 
 /** Questions and answers so far. */
 export interface AnswerLedger {
-  /** Arrived, in order; the first `read` of them are dealt with. */
+  /** All rounds in the order of arrival. The first `read` of them are processed. */
   readonly arrived: readonly AnswerRound[]
   readonly read: number
   readonly accepted: readonly AcceptedAnswer[]
@@ -102,15 +102,15 @@ export interface AnswerLedger {
   readonly conflicts: readonly AnswerConflict[]
   /** How often answers have sent the plan back to the rules. */
   readonly returns: number
-  /** Packs that could not be taken, by their place in `arrived`; they changed nothing. */
+  /** Refused packs, by their place in `arrived`. They changed nothing. */
   readonly refused: readonly Refused[]
 }
 
 /** An answer pack that was refused. */
 export interface Refused {
-  /** Its place among the answers that arrived. */
+  /** The place of the pack among the rounds that arrived. */
   readonly arrived: number
-  /** What is wrong with it. */
+  /** The problems of the pack. */
   readonly problems: readonly Problem[]
   /** The guards that refused it. */
   readonly guards: readonly GuardReading[]

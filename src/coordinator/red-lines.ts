@@ -11,7 +11,7 @@ import {
   riskLevel,
 } from './schemas/scalars.ts'
 
-/** What a check of one red line found, or why it could not be made yet. */
+/** The problems that a check of one red line found, or the reason why it could not be made yet. */
 export type RedLineFinding = { readonly problems: readonly Problem[] } | { readonly not_evaluated: string }
 
 /** Each red line in one sentence. */
@@ -38,7 +38,7 @@ export function redLinesOf(findings: Readonly<Record<RedLineName, RedLineFinding
   })
 }
 
-/** Red line 3. */
+/** Checks red line 3. */
 export function fullAutoRisk(mode: Mode, risk: RiskLevel): Problem[] {
   if (mode !== 'full_auto' || (risk !== 'high' && risk !== 'critical')) return []
   const message = `The plan's risk is ${risk} and its mode is full_auto; no person could be asked.`
@@ -54,7 +54,7 @@ export function redLineChecks(lines: readonly RedLine[]): AuditDraft[] {
   })
 }
 
-/** Red line 1: keys at any depth that read as one of `payloadNames`. The keys of `set_risk` are names of steps. */
+/** Checks red line 1: keys at any depth that read as one of `payloadNames`. Keys of `set_risk` are names of steps. */
 export function executionPayloads(value: Json, path = '', parent = ''): Problem[] {
   if (Array.isArray(value)) return value.flatMap((item, i) => executionPayloads(item, `${path}[${i}]`))
   if (!isRecord(value)) return []

@@ -36,7 +36,7 @@ function linkProblems(admitted: readonly { name: string; entry: RegistryEntry }[
   })
 }
 
-/** A file of the registry as it was read, and its name for messages. */
+/** A file of the registry, with its name for messages. */
 export interface RegistrySource {
   /** The name of the file, for refusals. */
   readonly name: string
@@ -46,9 +46,9 @@ export interface RegistrySource {
 
 /** A registry that was admitted, or every problem of its files. */
 export type Admission =
-  /** The whole registry. */
+  /** The registry. */
   | { readonly admitted: true; readonly snapshot: RegistrySnapshot }
-  /** What is wrong with it. */
+  /** All problems of the files. */
   | { readonly admitted: false; readonly problems: readonly Problem[] }
 
 /** Admits a whole registry or refuses it with every problem: a rule left out by mistake might be the one that denies. */
@@ -71,7 +71,7 @@ export function admitRegistry(sources: readonly RegistrySource[], ports: Ports):
   return { admitted: true, snapshot: snapshotOf(entries, ports.sha256) }
 }
 
-/** Content-addressed: the order of the files and their names do not matter. */
+/** The snapshot of these entries, addressed by content: order and names of the files do not matter. */
 export function snapshotOf(entries: readonly RegistryEntry[], sha256: Sha256): RegistrySnapshot {
   const sorted = entries.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
   const index = sorted.map(({ kind, id, version, status, checksum }) => ({ kind, id, version, status, checksum }))
@@ -98,7 +98,7 @@ function admitEntry(name: string, file: RegistryFile, { sha256, rules }: Ports) 
   return { entry: registryEntry.parse({ ...content, checksum }), problems }
 }
 
-/** A rule says who it is, why it speaks and how much it weighs. */
+/** Problems of a rule that lacks its id, its reason or its severity. */
 function annotationProblems(rule_id: string, annotations: Readonly<Record<string, string | undefined>>) {
   const { id, reason = '', severity: level } = annotations
   const missing = [
@@ -123,13 +123,13 @@ function repeated(admitted: readonly { name: string; entry: RegistryEntry }[]): 
   })
 }
 
-/** Over the content alone: an entry keeps its checksum when it is frozen or deprecated. */
+/** The checksum of the content alone: an entry keeps it when it is frozen or deprecated. */
 export function entryChecksum(entry: Omit<RegistryEntry, 'checksum'>, sha256: Sha256): string {
   const { checksum: _, status: __, ...content } = entry as RegistryEntry
   return checksumOf(content, sha256)
 }
 
-/** Where content is looked up. Made once per snapshot, since a snapshot never changes. */
+/** Looks content up. It is made once per snapshot, since a snapshot never changes. */
 export interface RegistryIndex {
   /** Every version of an id, newest first. */
   versions<K extends ContentKind>(kind: K, id: string): readonly EntryOf<K>[]
@@ -172,7 +172,7 @@ type Resolution<K extends ContentKind = ContentKind> =
   | { readonly found: EntryOf<K> }
   | { readonly found: null; readonly code: Missing; readonly message: string }
 
-/** What a reference means in this registry: the pinned version, or the newest one that may be used. */
+/** Resolves a reference in this registry: to the pinned version, or to the newest one that may be used. */
 export function resolve<K extends ContentKind>(index: RegistryIndex, wanted: Reference & { kind: K }): Resolution<K> {
   const { kind, id, version, checksum } = wanted
   const lacks = (code: Missing, message: string) => ({ found: null, code, message })

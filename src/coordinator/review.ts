@@ -61,7 +61,7 @@ export function reviewPackOf(progress: Progress, graph: ExecutionGraph, { sha256
   }
 }
 
-/** How to undo the plan, the last action first. Steps that only read are left out. */
+/** The way to undo the plan, the last action first. Steps that only read are left out. */
 function rollbackGuide({ steps }: Given, actions: ExecutionGraph['nodes']): ReviewPack['rollback_guide'] {
   return actions
     .toReversed()
@@ -76,7 +76,7 @@ function rollbackGuide({ steps }: Given, actions: ExecutionGraph['nodes']): Revi
     .map((step, i) => ({ order: i + 1, ...step }))
 }
 
-/** The red lines on the plan to be frozen. Answers may have changed it since the precheck, so all are checked again. */
+/** Checks all red lines on the plan to be frozen, because answers may have changed it since the precheck. */
 export function finalRedLines(progress: Progress, graph: ExecutionGraph): RedLine[] {
   const { context, index } = givenOf(progress)
   const { input, artifacts, ledger } = progress
@@ -138,7 +138,7 @@ function longestPath({ nodes, edges }: ExecutionGraph, durations: ReadonlyMap<st
   return Math.max(0, ...nodes.map(({ node_id }) => finish(node_id)))
 }
 
-/** 0 to 100. Nodes count most; branches and agents that have to meet add to it. */
+/** The complexity, from 0 to 100. Nodes count most; branches and agents that have to meet add to it. */
 function complexityOf(graph: ExecutionGraph): number {
   const { nodes, edges, swimlanes } = graph
   const idle = idlePhases(graph)
@@ -151,7 +151,7 @@ function complexityOf(graph: ExecutionGraph): number {
 type Basis = Measure['basis'][number]
 type Total = (amounts: readonly number[]) => number
 
-/** The estimated impact of the plan beside the limits of intent and policy. Each figure names its source. */
+/** The estimated impact of the plan next to the limits of intent and policy. Each figure names its source. */
 function changeImpact(
   steps: readonly PlannedStep[],
   { budgets, scope }: ExecutionIntent,
@@ -182,7 +182,7 @@ function changeImpact(
   }
 }
 
-/** Paths that name different files: `./a` and `a` are one. */
+/** Paths that name different files: `./a` and `a` name the same one. */
 export function distinctFiles(paths: readonly string[]): readonly string[] {
   return [...new Set(paths.map(plainPath))]
 }
@@ -197,7 +197,7 @@ function plainPath(path: string): string {
   return `${path.startsWith('/') ? '/' : ''}${parts.join('/')}`
 }
 
-/** How many files a step changes: as the registry says, else those that the intent targets. Null: unknown. */
+/** The number of files that a step changes: from the registry, else from the targets of the intent. Null: unknown. */
 function filesOf(step: PlannedStep, targets: number): Basis | null {
   const { step_id, effects } = step
   const estimated = basisOf(step, 'files')
@@ -235,7 +235,7 @@ function basisOf({ step_id, command }: PlannedStep, amount: keyof Command['estim
   return { step_id, amount: known, source: `registry:command/${command.id}@${command.version}` }
 }
 
-/** Sums of decimal fractions drift in the last digits; a millionth of a dollar is exact enough. */
+/** Adds decimal fractions, rounded to a millionth: plain sums drift in the last digits. */
 function sum(amounts: readonly number[]): number {
   return Number(amounts.reduce((total, one) => total + one, 0).toFixed(6))
 }

@@ -31,7 +31,7 @@ export interface Left {
   readonly unsettled: readonly Unsettled[]
 }
 
-/** The sentence names `watched` as the argument of `--work`; without it, the run. Null: no process left anything. */
+/** `watched` is the argument for `watch --work` in the sentence; default: the run. Null: no run is abandoned. */
 export function abandonedBy({ run_ids, unsettled }: Left, watched?: string): Abandoned | null {
   const [run_id] = unsettled.map((call) => call.run_id).concat(...run_ids)
   if (run_id === undefined) return null

@@ -5,7 +5,7 @@ import { isHex, type Signer } from './checkpoint.ts'
 import { isKind, type Kind, kinds, type Payload, payloadProblem } from './kinds.ts'
 import { schemaVersion } from './rune.ts'
 
-/** The statement of a redaction, besides the reason: the erased event, its remains, and the principal. */
+/** The statement of a redaction, in addition to the reason: the erased event, its remains, and the principal. */
 interface RedactionStatement {
   readonly session_id: string
   readonly event_id: number

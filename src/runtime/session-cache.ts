@@ -52,7 +52,7 @@ export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: 
       const looked: Promise<unknown> = state === undefined ? load(session_id) : refresh(state)
       looked.catch(() => {
         states.delete(session_id)
-        // No other notice may follow: each listener loads the session itself, and gets the error if it persists.
+        // No other notification may follow: each listener loads the session itself, and gets the error if it persists.
         notify(session_id)
       })
     }

@@ -6,7 +6,7 @@ import type { Runelog } from '../runelog/port.ts'
 import { blobRef } from '../runes/redaction.ts'
 import type { Clock } from './ports.ts'
 
-/** The parts of a shared store besides its log: leases, and a queue that brings work. */
+/** The parts of a shared store in addition to its log: leases, and a queue that brings work. */
 export interface SharedStore {
   readonly lease_ms: number
   /** The clock that all processes on the store use. */

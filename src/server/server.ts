@@ -35,7 +35,7 @@ export interface ServerOptions {
   readonly newId: () => string
   readonly timers: Timers
   readonly logger?: FastifyBaseLogger
-  /** Names that the server answers to, besides those of the machine itself. */
+  /** Names that the server answers to, in addition to those of the machine itself. */
   readonly hosts?: readonly string[]
   readonly origins?: readonly string[]
   readonly limits?: Partial<Limits>

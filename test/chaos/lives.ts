@@ -8,7 +8,7 @@ const config = join(import.meta.dirname, 'served.config.ts')
 const token = 'token-of-the-kill-loop'
 
 export interface Place {
-  /** Where the store and everything beside it is. */
+  /** Where the store and everything next to it is. */
   readonly folder: string
   readonly store: string
   readonly bankPort: number

@@ -340,7 +340,7 @@ describe('Coordinator: RULES_EVALUATED', () => {
   scenario('CO-04', 'A command that the rules cannot decide is blocked, never allowed', () => {
     const intent = intentOf((i) => ({ ...i, planned_commands: [planned('cmd_read')] }))
     const allow = rule('rule_ok', 'allow', 'context.risk >= 0')
-    // GIVEN silence; a deny rule that overflows while it is evaluated; the same beside an allow
+    // GIVEN silence; a deny rule that overflows while it is evaluated; the same next to an allow
     for (const registry of [
       rulesOnly(rule('rule_other', 'allow', 'resource == Command::"cmd_other"')),
       rulesOnly(rule('rule_overflow', 'deny', 'context.target_files * 9223372036854775807 * 2 > 5'), allow),

@@ -82,7 +82,7 @@ describe('Coordinator: QUESTIONS_EMITTED', () => {
       [interactive, 'full_auto', []],
       [fullAuto, 'interactive', []],
     ] as const) {
-      // THEN only those that both allow are asked, and a default settles the others
+      // THEN only those that both allow are asked, and a default answers the others
       const change = { intent: asking(oneOfEach, interaction), policy: policyWith({ mode }) }
       expect(keysAsked(change).toSorted()).toEqual(asked.map((type) => `a_${type}`).toSorted())
       if (asked.length === 0) expect(plan(change).state).toBe('DONE')
@@ -102,7 +102,7 @@ describe('Coordinator: QUESTIONS_EMITTED', () => {
     )
     // GIVEN four questions of different levels, WHEN there is room for two
     const two = plan({ intent: asking(levels, { ...interactive, question_budget: 2 }) })
-    // THEN the two most pressing are asked, and defaults settle the rest
+    // THEN the two most pressing are asked, and defaults answer the rest
     expect(two.waits_for?.questions.map(({ key }) => key)).toEqual(['is_critical', 'is_high'])
     expect(two.waits_for?.resolved_by_default.map(({ key, value }) => [key, value])).toEqual([
       ['is_medium', 'stop'],

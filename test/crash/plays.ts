@@ -4,7 +4,7 @@ import { ask, breakOff, call, type Scripted, say, scriptedModel, together } from
 import type { Tool } from '../../src/runtime/tools/tool.ts'
 import type { ToolName } from './tools.ts'
 
-/** One run of a play, and what its client does beside waiting for it. */
+/** One run of a play, and what its client does in addition to waiting for it. */
 export interface Role {
   /** The input of the run, by which it is found in any log. */
   readonly tag: string

@@ -7,7 +7,7 @@ import type { AgentState } from './world.ts'
 
 /**
  * The implications of the couplings of `src/machines`; the exploration of this folder proves it for every reachable state.
- * Which contract statuses may stand beside a tool state between two appends.
+ * Which contract statuses may stand next to a tool state between two appends.
  * `null` is a call without a contract: one whose key was taken.
  */
 // biome-ignore format: tables are audited by eye, so their columns line up

@@ -9,7 +9,7 @@ export interface Exploration {
   readonly moves: number
   /** Rows and edges that some append used. */
   readonly used: ReadonlySet<string>
-  /** Tool state, contract status and reason, wherever they stood beside each other. */
+  /** Tool state, contract status and reason, wherever they stood next to each other. */
   readonly pairs: ReadonlySet<string>
   /** The problems, each with the shortest way there. Stops at the first few. */
   readonly problems: readonly string[]

@@ -26,20 +26,20 @@ async function open(script: readonly Scripted[], options: Partial<WorldOptions> 
   const main: Agent = agent({ role: 'worker', model: scriptedModel(script), tools: [...tools] })
   const { world, client } = await createBackendWorld({ main }, more)
   onTestFinished(() => world.end())
-  const told = async (run_id: string) => (await client.call(runHistory, { params: { run_id } })).items
+  const history = async (run_id: string) => (await client.call(runHistory, { params: { run_id } })).items
   /** The type and the question of each event, or the move. */
   const shapes = async (run_id: string) =>
-    (await told(run_id)).map(({ type, data }) => {
+    (await history(run_id)).map(({ type, data }) => {
       const of = Object(data) as Record<string, string>
       return type === 'conversation.state.changed'
         ? `${of.from} → ${of.to}`
         : [type, of.interaction_id, of.resolution_mode].filter((part) => part !== undefined).join(' ')
     })
-  return { world, told, shapes }
+  return { world, history, shapes }
 }
 
 test('F-22 FCMP: a reply that is accepted while the run is queued closes its question in the stream', async () => {
-  const { world, told, shapes } = await open([together(ask(form), ask(form)), say('Done.')])
+  const { world, history, shapes } = await open([together(ask(form), ask(form)), say('Done.')])
   const run = await world.sw.runs.start({ agent: 'main', input: 'go' })
   await world.sw.idle()
   const [one = '', two = ''] = (await world.sw.inbox.list()).map(({ interaction_id }) => interaction_id)
@@ -54,11 +54,11 @@ test('F-22 FCMP: a reply that is accepted while the run is queued closes its que
   ])
   await world.sw.sessions.resume(run.sessionId)
   await run.result()
-  expect(checkFcmp(await told(run.runId), { runId: run.runId, status: 'succeeded' })).toEqual([])
+  expect(checkFcmp(await history(run.runId), { runId: run.runId, status: 'succeeded' })).toEqual([])
 })
 
 test('F-22 FCMP: a question that a tool asks at work is opened in the stream, and its answer closes it', async () => {
-  const { world, told, shapes } = await open([call('shop.order'), say('Done.')], { tools: [asksAtWork] })
+  const { world, history, shapes } = await open([call('shop.order'), say('Done.')], { tools: [asksAtWork] })
   const run = await world.sw.runs.start({ agent: 'main', input: 'go' })
   const { interaction_id = '' } = await world.until(run.sessionId, (rune) => rune.kind === 'interaction.opened')
   expect((await shapes(run.runId)).at(-1)).toBe(`user.input.required ${interaction_id}`)
@@ -71,17 +71,17 @@ test('F-22 FCMP: a question that a tool asks at work is opened in the stream, an
     'assistant.message.final',
     'running → succeeded',
   ])
-  expect(checkFcmp(await told(run.runId), { runId: run.runId, status: 'succeeded' })).toEqual([])
+  expect(checkFcmp(await history(run.runId), { runId: run.runId, status: 'succeeded' })).toEqual([])
 })
 
 test('F-22 FCMP: the timeout of a question asked at work closes it in the stream', async () => {
-  const { world, told, shapes } = await open([call('shop.order'), say('Done.')], { tools: [asksAtWork] })
+  const { world, history, shapes } = await open([call('shop.order'), say('Done.')], { tools: [asksAtWork] })
   const run = await world.sw.runs.start({ agent: 'main', input: 'go', interactiveRequireUserReply: false })
   const { interaction_id } = await world.until(run.sessionId, (rune) => rune.kind === 'interaction.opened')
   await world.hand.advance(15 * 60_000)
   await run.result()
   expect(await shapes(run.runId)).toContain(`interaction.auto_decide.timeout ${interaction_id} auto_decide_timeout`)
-  expect(checkFcmp(await told(run.runId), { runId: run.runId, status: 'succeeded' })).toEqual([])
+  expect(checkFcmp(await history(run.runId), { runId: run.runId, status: 'succeeded' })).toEqual([])
 })
 
 test('F-22 FCMP: a question that a tool does not wait for is closed as withdrawn', async () => {
@@ -95,7 +95,7 @@ test('F-22 FCMP: a question that a tool does not wait for is closed as withdrawn
       return 'did not wait'
     },
   })
-  const { world, told, shapes } = await open([call('shop.order'), say('Done.')], { tools: [hasty] })
+  const { world, history, shapes } = await open([call('shop.order'), say('Done.')], { tools: [hasty] })
   const run = await world.sw.runs.start({ agent: 'main', input: 'go' })
   await run.result()
   const { interaction_id } = await world.until(run.sessionId, (rune) => rune.kind === 'interaction.opened')
@@ -106,11 +106,11 @@ test('F-22 FCMP: a question that a tool does not wait for is closed as withdrawn
     'assistant.message.final',
     'running → succeeded',
   ])
-  expect(checkFcmp(await told(run.runId), { runId: run.runId, status: 'succeeded' })).toEqual([])
+  expect(checkFcmp(await history(run.runId), { runId: run.runId, status: 'succeeded' })).toEqual([])
 })
 
 test('F-22 FCMP: a cancel closes every open question before the run ends', async () => {
-  const { world, told, shapes } = await open([together(ask(form), ask(form))])
+  const { world, history, shapes } = await open([together(ask(form), ask(form))])
   const run = await world.sw.runs.start({ agent: 'main', input: 'go' })
   await world.sw.idle()
   const asked = (await world.sw.inbox.list()).map(({ interaction_id }) => interaction_id)
@@ -119,9 +119,9 @@ test('F-22 FCMP: a cancel closes every open question before the run ends', async
     ...asked.map((id) => `interaction.closed ${id} withdrawn`),
     'waiting_user → canceled',
   ])
-  const closed = (await told(run.runId)).at(-2)
+  const closed = (await history(run.runId)).at(-2)
   expect(closed).toMatchObject({ data: { reason: 'enough', closed_at: closed?.ts } })
-  expect(checkFcmp(await told(run.runId), { runId: run.runId, status: 'canceled' })).toEqual([])
+  expect(checkFcmp(await history(run.runId), { runId: run.runId, status: 'canceled' })).toEqual([])
 })
 
 test('F-22 FCMP: a question that outlives its run is closed in the stream and stays in the inbox', async () => {
@@ -134,7 +134,7 @@ test('F-22 FCMP: a question that outlives its run is closed in the stream and st
       throw new Error('The line broke.')
     },
   })
-  const { world, told, shapes } = await open([call('payments.pay')], { tools: [pay] })
+  const { world, history, shapes } = await open([call('payments.pay')], { tools: [pay] })
   const run = await world.sw.runs.start({ agent: 'main', input: 'go' })
   await world.sw.idle()
   const [question] = await world.sw.inbox.list()
@@ -144,35 +144,35 @@ test('F-22 FCMP: a question that outlives its run is closed in the stream and st
     'waiting_user → canceled',
   ])
   expect(await world.sw.inbox.list()).toMatchObject([{ interaction_id: question?.interaction_id }])
-  expect(checkFcmp(await told(run.runId), { runId: run.runId, status: 'canceled' })).toEqual([])
+  expect(checkFcmp(await history(run.runId), { runId: run.runId, status: 'canceled' })).toEqual([])
 })
 
 test('F-23 FCMP: a run that is cancelled in the queue is in attempt 1, and every event names the engine', async () => {
-  const { world, told } = await open([say('Done.')], { maxConcurrentRuns: 0 })
+  const { world, history } = await open([say('Done.')], { maxConcurrentRuns: 0 })
   const run = await world.sw.runs.start({ agent: 'main', input: 'go' })
   await run.cancel('enough')
-  expect(await told(run.runId)).toMatchObject([
+  expect(await history(run.runId)).toMatchObject([
     { engine: 'main', meta: { attempt: 1 }, data: { to: 'canceled', terminal: { status: 'canceled' } } },
   ])
 })
 
 test('F-23 FCMP: a model that says nothing leaves no empty text', async () => {
-  const { world, told } = await open([say('')])
+  const { world, history } = await open([say('')])
   const run = await world.sw.runs.start({ agent: 'main', input: 'go' })
   await run.result()
-  const final = (await told(run.runId)).at(-2)
+  const final = (await history(run.runId)).at(-2)
   expect(final?.type).toBe('assistant.message.final')
   expect(final?.data).not.toHaveProperty('text')
 })
 
 test('F-23 FCMP: the detail of a warning is a text', async () => {
-  const { world, told } = await open([ask(form), say('Done.')])
+  const { world, history } = await open([ask(form), say('Done.')])
   const run = await world.sw.runs.start({ agent: 'main', input: 'go' })
   await world.sw.idle()
   const [question] = await world.sw.inbox.list()
   await world.sw.inbox.reply(question?.interaction_id ?? '', { reply: size, expectedWaiting: ['exe_1', 'exe_2'] })
   await run.result()
-  const warning = (await told(run.runId)).find(({ type }) => type === 'diagnostic.warning')
+  const warning = (await history(run.runId)).find(({ type }) => type === 'diagnostic.warning')
   expect(warning?.data).toMatchObject({ code: 'resume_misaligned', detail: expect.stringContaining('exe_1, exe_2') })
-  expect(checkFcmp(await told(run.runId), { runId: run.runId, status: 'succeeded' })).toEqual([])
+  expect(checkFcmp(await history(run.runId), { runId: run.runId, status: 'succeeded' })).toEqual([])
 })

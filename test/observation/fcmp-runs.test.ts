@@ -12,7 +12,7 @@ const lives = isProof ? 250 : 25
 const each = 20
 const within_ms = isProof ? 3_600_000 : 240_000
 
-/** Cases that must occur among the runs, besides every type of event and every change of the run. */
+/** Cases that must occur among the runs, in addition to every type of event and every change of the run. */
 const ways = [
   ...['waiting_user', 'queued', 'running'].flatMap((at) => [
     `user_reply while ${at}`,

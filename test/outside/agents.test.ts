@@ -88,7 +88,7 @@ scenario('AG-03', 'an agent that crashes harms neither its parent nor its siblin
     return { ...usual, lead, crashing }
   }
   await withLibrary(async ({ sw, submit, runes, open, warnings }) => {
-    // GIVEN a parent with two children at work at the same time, and a sibling beside them
+    // GIVEN a parent with two children at work at the same time, and a sibling next to them
     const lead = await submit(
       [
         together(

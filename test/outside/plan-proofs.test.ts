@@ -142,7 +142,7 @@ scenario('CO-18', 'red line 2: full automation never asks', async () => {
     expect(view.waits_for).toBeNull()
     expect(Object.keys(made).filter((name) => name.startsWith('question_pack'))).toEqual([])
   }
-  // AND a question budget beside it is refused
+  // AND a question budget next to it is refused
   const interaction = { mode: 'full_auto', question_budget: 3, question_policy: 'conceptual_only' }
   expect(await judge({ intent: intentWith({ interaction }) })).toMatchObject({
     state: 'BLOCKED',
@@ -273,7 +273,7 @@ scenario('CO-23', 'the same inputs give the same bytes, and nothing is executed'
   const turned = Object.fromEntries(Object.entries(intent).reverse())
   expect((await planByCli('one', intent, { which: 'go' })).exit).toBe(0)
   expect((await planByCli('two', turned, { which: 'go' })).exit).toBe(0)
-  // The journal says when each move was made; it stands beside what is frozen, and is the only file that differs.
+  // The journal says when each move was made; it stands next to what is frozen, and is the only file that differs.
   const [{ 'journal.json': when, ...one }, { 'journal.json': _, ...two }] = [filesIn('one'), filesIn('two')]
   expect(two).toEqual(one)
   const { entries: timed } = JSON.parse(when ?? '') as { entries: readonly { at: number; duration_ms: number }[] }

@@ -193,7 +193,7 @@ scenario(
     const filesBefore = filesOf()
     // WHEN it is archived
     expect(await act(session_id, 'archive')).toMatchObject({ state: 'archived' })
-    // THEN there is a file more beside the store, and the log says that it was moved
+    // THEN there is a file more next to the store, and the log says that it was moved
     const segments = filesOf().filter((file) => !filesBefore.includes(file))
     expect(segments).toHaveLength(1)
     expect(segments[0]).toContain(session_id)

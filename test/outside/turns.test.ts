@@ -157,7 +157,7 @@ scenario(
     const contracts = (await house.timeline(session_id)).contracts.map(({ execution_id }) => execution_id)
     const phases = (n: number) => house.effects(contracts[n] ?? '').map(({ phase }) => phase)
     const atWork = () => contracts.map((_, n) => (phases(n).join() === 'begins' ? 'x' : '.')).join('')
-    // THEN the two looks are under way together, and what is not safe beside them has not begun
+    // THEN the two looks are under way together, and what is not safe in parallel with them has not begun
     await expect.poll(atWork).toBe('xx..')
     house.open(gates[1] ?? '')
     await expect.poll(atWork).toBe('x...')

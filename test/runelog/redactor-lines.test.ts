@@ -65,7 +65,7 @@ test('F-91 redactor: line breaks around a secret, and those of a text without on
 
 test('F-91 redactor: any secret that is wrapped anywhere is found, also when it arrives in pieces', () => {
   const unit = fc.constantFrom('a', 'B', '7', ' ', '\n', '\r\n', 'é', '+', '"')
-  // A line break beside a secret may be taken for a part of it, or not.
+  // A line break next to a secret may be taken for a part of it, or not.
   const lineBreaks = String.raw`(?:\\[rn]|%5c[rn]|%0[ad]|[\r\n])*`
   const bare = (text: string) => text.replace(new RegExp(`${lineBreaks}(\\[secret:s\\])${lineBreaks}`, 'i'), '$1')
   fc.assert(

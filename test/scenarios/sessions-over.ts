@@ -194,7 +194,7 @@ export function closedSessionPlays(store: Store) {
       expect(after.at(-1)).toMatchObject({ kind: 'session.archived', payload: { runes: before.length } })
       expect(await t.sw.runelog.head(sessionId)).toMatchObject({ sealed: true, archived: true })
 
-      // AND it is listed with what is known of it, beside the others
+      // AND it is listed with what is known of it, next to the others
       const [first, last] = [before[0]?.at, after.at(-1)?.at]
       expect(await t.sw.sessions.list({ state: 'archived' })).toEqual([
         { session_id: sessionId, state: 'archived', created_at: first, updated_at: last },

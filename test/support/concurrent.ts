@@ -3,7 +3,7 @@ import { onTestFinished, type TestContext, test } from 'vitest'
 
 const current = new AsyncLocalStorage<TestContext>()
 
-/** A test that waits most of its time: it runs beside the others of its kind in the same file. */
+/** A test that waits most of its time: it runs in parallel with the others of its kind in the same file. */
 export function concurrently(title: string, body: () => Promise<void>): void {
   test.concurrent(title, (context) => current.run(context, body))
 }

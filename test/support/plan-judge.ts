@@ -28,7 +28,7 @@ export interface KnownCommand {
   }
 }
 
-/** A rule and, beside its Cedar condition, what it means. */
+/** A rule and, next to its Cedar condition, what it means. */
 export interface KnownRule {
   readonly id: string
   readonly verdict: 'deny' | 'require_review' | 'warn' | 'allow'

@@ -122,7 +122,7 @@ function next(story: Story, round: { calls: readonly Call[] }): readonly Option[
   })
 }
 
-/** Four times as likely as what stands beside it. */
+/** Four times as likely as what stands next to it. */
 function often(...options: readonly Option[]): readonly Option[] {
   return [...options, ...options, ...options, ...options]
 }

@@ -47,7 +47,7 @@ const holds = <T extends true>(): T | undefined => undefined
 const refund = tool({
   name: 'orders.refund',
   input: z.object({ order: z.int(), note: z.string().default('') }),
-  // The functions beside `run` get the output of the schema, too.
+  // The functions next to `run` get the output of the schema, too.
   key(args) {
     holds<Same<typeof args, { order: number; note: string }>>()
     return String(args.order)

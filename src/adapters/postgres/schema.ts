@@ -126,8 +126,8 @@ export const sharedNumber = 1
 export const tablesLock = 0x7461626c
 
 /**
- * The tables of several processes besides the log; none is history. An effect is a tool that has not reported its end:
- * the commit that ends its contract removes the row.
+ * The tables of several processes in addition to the log; none is history. An effect is a tool that has not reported
+ * its end: the commit that ends its contract removes the row.
  */
 export const sharedSchema = `
 CREATE TABLE IF NOT EXISTS statewright.lease (

@@ -80,7 +80,7 @@ function askCritic(context: GoalContext, task: TaskView, inputs: Inputs, problem
           agent_id: ids.conditionAgent(task_id, attempt),
           input: conditionInput(context.goal, task.planned, inputs, problem),
         })
-      // Another process may have it.
+      // Another process may have the critic.
       return engine.isAlone ? undecided(`Its critic ${config.critic} is not configured any more.`) : undefined
     }
     if (!isTerminal(runMachine, run.status)) return
@@ -96,7 +96,7 @@ function askCritic(context: GoalContext, task: TaskView, inputs: Inputs, problem
   undecided(`The critic gave no decision in ${criticAttempts} attempts: ${last}`)
 }
 
-/** What a rule can see: the work tasks before its own. All of them are over, so its answer never changes. */
+/** The values that a rule can read: the work tasks before its own. They are over, so the answer never changes. */
 function contextOf(tasks: readonly TaskView[], planned: PlannedTask, outcomeOf: Outcomes): ConditionContext {
   const { depends_on, instead_of } = planned
   const byId = new Map(tasks.map(({ planned }) => [planned.task_id, planned]))
@@ -120,7 +120,7 @@ function factsOf({ state, result }: Outcome): ConditionTask {
   return { state, result: text, ...(json === undefined ? {} : { json }) }
 }
 
-/** Within the limits of what a model may write; a longer or deeper text is only text. */
+/** Parses a result within the limits for JSON of a model. Undefined: the rule sees it as text only. */
 function jsonIn(text: string): Json | undefined {
   const read = boundedJsonIn(text, jsonLimits.arguments)
   return 'value' in read ? read.value : undefined

@@ -6,10 +6,10 @@ import { readWritten } from './draft.ts'
 import type { GoalIds } from './goal-context.ts'
 import { gatesOf, standings } from './schedule.ts'
 
-/** Closed, and without a default for its findings: a critic that misspells a name must not be read as content. */
+/** Unknown fields are refused and `findings` has no default: a misspelled name must not count as no findings. */
 const critiqueShape = closedObject({
   summary: z.string().default(''),
-  /** Another plan is needed: no retry of a task would do. */
+  /** Whether another plan is needed, because no retry of a task is enough. */
   needs_replan: z.boolean().default(false),
   findings: z.array(
     z.object({
@@ -18,19 +18,19 @@ const critiqueShape = closedObject({
       title: z.string().min(1),
       description: z.string().default(''),
       evidence: z.array(z.string()).default([]),
-      /** The task it is about, as the plan calls it. */
+      /** The key of the task that the finding is about. Null: it is about the whole goal. */
       task: z.string().nullable().default(null),
       suggested_fix: z.string().optional(),
     }),
   ),
 })
 
-/** What a critic found in the results of a goal. */
+/** The findings of a critic about the results of a goal. */
 export interface Critique extends Omit<z.output<typeof critiqueShape>, 'findings'> {
   readonly findings: readonly Finding[]
 }
 
-/** Reads what a critic wrote. A finding about a task that the plan does not have is about the whole. */
+/** Parses the output of a critic. A finding that names no task of the plan is about the whole goal. */
 export function readCritique(written: string, goal: GoalView): Critique | { readonly problem: string } {
   const found = readWritten(written, critiqueShape)
   if ('problem' in found) return found
@@ -80,7 +80,7 @@ export function currentTasks(goal: GoalView): readonly TaskView[] {
   return goal.tasks.filter((task) => task.plan_id === plan_id)
 }
 
-/** For each step of the plan in force the task that was opened last for it. */
+/** The task that was opened last for each step of the plan in force, by the key of the step. */
 export function latestTasks(goal: GoalView): ReadonlyMap<string, TaskView> {
   return new Map(currentTasks(goal).map((task) => [task.planned.key, task]))
 }
@@ -90,7 +90,7 @@ type Verdict =
   | { readonly verdict: 'retry'; readonly tasks: readonly PlannedTask[] }
   | { readonly verdict: 'replan' }
 
-/** Findings about a task retry it; a warning does so once. What no retry can repair needs another plan. */
+/** Retries the tasks that findings name, for a warning once. An error that no retry can correct needs another plan. */
 export function verdictOf(goal: GoalView, { findings, needs_replan }: Critique, ids: GoalIds): Verdict {
   const tasks = new Map(currentTasks(goal).map((task) => [task.planned.task_id, task]))
   const serious = findings.filter((finding) => isSerious(goal, finding))
@@ -98,18 +98,18 @@ export function verdictOf(goal: GoalView, { findings, needs_replan }: Critique, 
   const beyond = serious.filter(({ task_id }) => tasks.get(task_id ?? '')?.planned.kind !== 'work')
   if (needs_replan || beyond.some(({ severity }) => severity === 'error')) return { verdict: 'replan' }
   const found = serious.filter((finding) => !beyond.includes(finding)).map(({ task_id }) => task_id ?? '')
-  // A warning about the whole names nothing that could be done again.
+  // A warning about the whole goal or about a review has no task to retry.
   return found.length === 0 ? { verdict: 'passed' } : { verdict: 'retry', tasks: retriesOf(goal, found, ids) }
 }
 
-/** An error, or a warning about something that was not done again yet. */
+/** Whether the finding is an error, or a warning about anything but a task that is a retry itself. */
 function isSerious({ tasks }: GoalView, { severity, task_id }: Finding): boolean {
   if (severity === 'error') return true
   const about = tasks.find(({ planned }) => planned.task_id === task_id)
   return severity === 'warning' && about?.planned.retries == null
 }
 
-/** What a public rune says of a critique: the failures that are public anyway, and the number of other errors. */
+/** The public sentence about a critique: the failures that are public anyway, and the number of other errors. */
 export function publicProblems(goal: GoalView, { findings }: Critique): string {
   const seen = failuresOf(goal)
   const ids = new Set(seen.map(({ id }) => id))
@@ -119,14 +119,14 @@ export function publicProblems(goal: GoalView, { findings }: Critique): string {
   return [...failures, ...found].join('; ')
 }
 
-/** What the critic found in the task that this one retries. */
+/** The critic's findings about the task that this task retries. */
 export function notesFor(goal: GoalView, { retries }: PlannedTask): readonly string[] {
   if (retries === null) return []
   const findings = goal.critiques.flatMap((critique) => critique.findings)
   return findings.filter((finding) => finding.task_id === retries && isSerious(goal, finding)).map(noteOf)
 }
 
-/** What the critic found in the last plan, if that is why another one is drafted: none was judged since. */
+/** The critic's findings about the last plan. Empty once a draft was judged after the last critique. */
 export function notesForReplan(goal: GoalView): readonly string[] {
   const { drafts, critiques } = goal
   if (drafts.some(({ outcome, after_critiques }) => outcome === 'judged' && after_critiques === critiques.length))
@@ -138,7 +138,7 @@ function noteOf({ title, description, suggested_fix }: Finding): string {
   return [`${title}: ${description}`, ...(suggested_fix === undefined ? [] : [`Suggested: ${suggested_fix}`])].join(' ')
 }
 
-/** New tasks for those that have to be done again, and for what was skipped because of them: dependents, stand-ins and gates. */
+/** New tasks for the tasks to retry, and for those skipped because of them: dependents, stand-ins and gates. */
 function retriesOf(goal: GoalView, found: readonly string[], ids: GoalIds): readonly PlannedTask[] {
   const latest = latestTasks(goal)
   const gates = gatesOf([...latest.values()])
@@ -159,7 +159,7 @@ function retriesOf(goal: GoalView, found: readonly string[], ids: GoalIds): read
       ids.task(plan_id, planned.key, (attempts.get(planned.key)?.length ?? 0) + 1),
     ]),
   )
-  // A task that is not done again counts as it was done last.
+  // A dependency that is not retried is the task that was opened last for its step.
   const keys = new Map(currentTasks(goal).map(({ planned }) => [planned.task_id, planned.key]))
   const now = (task_id: string) => {
     const newest = latest.get(keys.get(task_id) ?? '')?.planned.task_id ?? task_id

@@ -20,11 +20,11 @@ const draftTask = closedObject({
   /** A command of the registry: it decides which tools the task may use. */
   command: s.contentId,
   intent: s.sentence,
-  /** An agent of the registry that is also configured here. Without it, the agent that leads the phase. */
+  /** An agent of the registry that is also configured here. Default: the agent that leads the phase. */
   owner: s.contentId.optional(),
   depends_on: z.array(s.contentId).max(30).default([]),
   priority: z.enum(priorities).default('medium'),
-  /** It is done only if that task fails, and then stands for it. */
+  /** The task that this one replaces: this one begins only if that task fails. */
   instead_of: s.contentId.optional(),
   effects: z.array(s.effect).min(1).max(6).optional(),
   risk_level: s.riskLevel.optional(),
@@ -34,7 +34,7 @@ const draftTask = closedObject({
   condition: s.sentence.optional(),
 })
 
-/** What a planner may fill in. The rest of an intent follows from the goal, the operator and the registry. */
+/** The fields that a planner may fill in. The others follow from the goal, the operator and the registry. */
 const plannersOwn = {
   title: z.string().min(5).max(160).optional(),
   tasks: z.array(draftTask).min(1).max(80),
@@ -67,7 +67,7 @@ function checkTasks({ tasks }: { readonly tasks: Tasks }, issues: z.RefinementCt
   })
 }
 
-/** Tasks that stand in for each other in a circle: each would begin when the other one failed. Null: this one does not. */
+/** Describes the circle in which tasks stand in for each other, so that none could begin. Null: there is no circle. */
 export function standInCircle(tasks: readonly StandIn[], id: string): string | null {
   const primaries = new Map(tasks.map((task) => [task.id, task.instead_of ?? null]))
   const chain = [id]
@@ -84,7 +84,7 @@ type StandIn = { readonly id: string; readonly instead_of?: string | null | unde
 
 const plannersDraft = closedObject(plannersOwn).superRefine(checkTasks)
 
-/** The person who sets the goal may also say when it is reached. */
+/** A caller may also give the success criteria. */
 const callersDraft = closedObject({
   success_criteria: z.array(s.sentence).min(1).max(20).optional(),
   ...plannersOwn,
@@ -108,7 +108,7 @@ export function readDraft(given: Json, by: 'caller' | 'planner'): ReadDraft {
 const wholeIntent =
   'It is a whole execution intent. A planner drafts tasks; objective, status, source, evidence and budgets come from the goal.'
 
-/** Evidence that a draft cites and that the goal does not have. A planner may cite evidence, and not make it up. */
+/** Names the evidence that a draft cites and the goal does not have. A planner may not invent evidence. */
 export function unknownEvidence({ tasks, open_questions = [] }: PlanDraft, known: ReadonlySet<string>): string | null {
   const cited = [
     ...tasks.map(({ id, evidence = [] }) => [id, evidence] as const),
@@ -121,7 +121,7 @@ export function unknownEvidence({ tasks, open_questions = [] }: PlanDraft, known
   return `${unknown.slice(0, 20).join('; ')}: the goal has no such evidence; it has ${[...known].slice(0, 50).join(', ')}.`
 }
 
-/** The JSON that a model wrote, within limits: the whole text, or what stands between the first brace and the last. */
+/** Parses the JSON of a model, within limits: the whole text, or the part from the first brace to the last. */
 function writtenJson(text: string): { readonly value: Json } | { readonly problem: string } {
   for (const part of [text, text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1)])
     try {
@@ -132,7 +132,7 @@ function writtenJson(text: string): { readonly value: Json } | { readonly proble
   return { problem: 'It is not JSON.' }
 }
 
-/** What a model wrote, in this shape. */
+/** Parses the output of a model in this shape. */
 export function readWritten<S extends z.ZodType>(text: string, shape: S): Read<z.output<S>> {
   const written = writtenJson(text)
   if ('problem' in written) return written
@@ -151,12 +151,12 @@ interface Drafting {
   readonly bounds: Bounds
 }
 
-/** What the goal allows its plan: how it may ask, and what it may spend. */
+/** The limits that a goal sets its plan: its questions and its budgets. */
 type Bounds = Pick<ExecutionIntent, 'interaction' | 'budgets'>
 
 const widest = { max_files: 500, max_commits: 50, max_tokens: 2_000_000, max_cost_usd: 10_000 }
 
-/** How the next plan of a goal may ask, and what is left of the goal's budgets for it. */
+/** The limits of the next plan of a goal: how it may ask, and the rest of the goal's budgets. */
 export function boundsOf({ mode, question_budget, budget }: GoalConfig, used: Spent): Bounds {
   const left = (most: number, limit: number | undefined, spent: number | undefined) =>
     limit === undefined ? most : Math.min(most, Math.max(0, limit - (spent ?? 0)))
@@ -179,7 +179,7 @@ export function boundsOf({ mode, question_budget, budget }: GoalConfig, used: Sp
 
 type Spent = { readonly tokens?: number; readonly cost_usd?: number }
 
-/** Fields in which a whole intent exceeds its goal. A sealed intent cannot be changed, so it is refused. */
+/** Problems of a whole intent that exceeds its goal. It is sealed, so its fields cannot be lowered. */
 export function beyondGoal(taken_in: Json, { interaction, budgets }: Bounds): string[] {
   const read = executionIntent.safeParse(taken_in)
   // The Coordinator refuses a value that is no intent.
@@ -203,17 +203,17 @@ type Task = PlanDraft['tasks'][number]
 
 type Place = ReturnType<typeof placeAmong>
 
-/** A goal is evidence for the tasks that serve it. */
+/** The reference by which the tasks of a goal cite it as evidence. */
 export const evidenceRefOf = (goal_id: string) => `goal:${goal_id}`
 
-/** Fills a draft from the registry. What the registry lacks stays in, for the Coordinator to refuse. */
+/** Fills a draft from the registry. Names that the registry lacks are kept; the Coordinator refuses them. */
 export function intentOf(draft: PlanDraft, about: Drafting, sha256: Sha256): Json {
   const index = indexOf(about.registry)
   const ref = evidenceRefOf(about.goal_id)
   const steps = draft.tasks.map((task) => {
     const place = placeOf(task, index)
     const command = index.versions('command', task.command)[0]
-    // A draft can add an effect or a review to what follows from the registry, and take none away.
+    // A draft can add effects to those of the registry, and remove none.
     const has = [...(task.effects ?? []), ...(command?.effects ?? [])]
     const effects = s.effect.options.filter((one) => (has.length === 0 ? one === 'read' : has.includes(one)))
     const risk_level = task.risk_level ?? command?.risk_level ?? 'low'
@@ -222,7 +222,7 @@ export function intentOf(draft: PlanDraft, about: Drafting, sha256: Sha256): Jso
   const taken = steps.flatMap(({ place }) => place ?? [])
   const places = Map.groupBy(taken, ({ workflow_id }) => workflow_id)
   const owners = new Set(steps.flatMap(({ owner }) => owner ?? []))
-  // A plan that writes or deploys is reviewed first, and so is whatever the draft names.
+  // A plan that writes or deploys needs a review. A draft can ask for more.
   const effects = steps.flatMap((step) => step.effects)
   const reviews = new Set(draft.risk?.requires_review)
   if (effects.includes('deploy')) reviews.add('release')
@@ -279,7 +279,7 @@ export function intentOf(draft: PlanDraft, about: Drafting, sha256: Sha256): Jso
   return sealIntent(intent, sha256)
 }
 
-/** Fields of a task that an intent does not have. They are in its `metadata`, under its checksum. */
+/** Fields of a task that an intent has no place for. They are in its `metadata`, which its checksum covers. */
 export type TaskExtras = { readonly priority: Task['priority']; readonly instead_of: string | null }
 
 function extrasOf(tasks: readonly Task[]): Record<string, TaskExtras> {

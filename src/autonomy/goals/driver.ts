@@ -28,7 +28,7 @@ import { decidePlanning, decideReceived, decideReviewing } from './planning-and-
 
 /** Advances one goal. */
 export interface Driver {
-  /** Looks at the goal soon. Several kicks before that cause one look. */
+  /** Decides about the goal soon. Several kicks before that cause one decision. */
   kick(): void
   /** Resolves when nothing is being decided or done outside for the goal. */
   idle(): Promise<void>
@@ -36,16 +36,16 @@ export interface Driver {
 }
 
 interface Progress {
-  /** Something was recorded, or is being done outside. */
+  /** Called after an append or the start of an errand. */
   stepped(): void
-  /** The goal is over, and so are all agents that worked for it. */
+  /** Called when the goal is over and all agents that worked for it are terminated. */
   ended(): void
 }
 
-/** When a goal is looked at again after the store failed. */
+/** The delay before the next decision after the store failed. */
 const again_ms = 5_000
 
-/** Advances one goal when its session changes. It keeps no state of its own: of two drivers, one append is refused. */
+/** Advances one goal when its session changes. The record is its only state: of two drivers' appends one is refused. */
 export function createDriver(ports: Judging, session_id: string, goal_id: string, progress: Progress): Driver {
   const { engine } = ports
   const judged = new Map<number, Judgement>()
@@ -72,12 +72,12 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
 
   function onError(error: unknown) {
     isDirty = false
-    // The process closed the store; the next one goes on with the goal.
+    // The process closed the store. The next process continues the goal.
     if (isFault(error, 'store_closed')) return leave()
     // A poisoned store concerns the whole process, which reports it.
     if (isFault(error, 'store_poisoned')) leave()
     else if (error instanceof Fault && error.kind === 'store') {
-      // A store that is out of reach comes back without a change of the session: look again later.
+      // A store that can be reached again changes no session, so a timer looks again.
       alarm?.()
       alarm = engine.timers.after(again_ms, kick)
     }
@@ -126,7 +126,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
     return [goal_id, ...left.map(({ planned }) => planned.task_id)]
   }
 
-  /** There is nothing to record: sets a timer for the next deadline, and leaves a goal that is over. */
+  /** After the last append: sets a timer for the next deadline, or leaves a goal that is over. */
   async function rest() {
     const state = await engine.sessions.load(session_id)
     const goal = state.goals.get(goal_id)
@@ -136,7 +136,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
       leave()
       return progress.ended()
     }
-    // Runs that found no place (max parallel) are woken: a place may be free now.
+    // Wakes runs that found no place (max parallel): a place may be free now.
     if (engine.turnedAway.size > 0)
       for (const { run_ids } of goal.tasks) {
         const run_id = run_ids.at(-1) ?? ''
@@ -150,7 +150,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
     const due = Math.min(goal.received_at + wall_time_ms, goal.since + blocked_ms)
     if (due === Number.POSITIVE_INFINITY) return
     const ms = Math.max(1, due - engine.clock.now())
-    // Longer than a timer can wait: it looks in between.
+    // No timer can wait longer, so a later deadline takes several.
     alarm = engine.timers.after(Math.min(ms, 2 ** 31 - 1), kick)
   }
 
@@ -187,7 +187,7 @@ export function createDriver(ports: Judging, session_id: string, goal_id: string
     }
   }
 
-  /** A refusal fails the draft, and the next draft gets the reason. A store or a package that is away fails no draft. */
+  /** A refusal fails the draft, and the next draft gets the reason. A store or package that is away fails no draft. */
   async function refusing<T>(draft: number, work: Promise<T>): Promise<T | undefined> {
     try {
       return await work
@@ -217,7 +217,7 @@ export function wakeRuns({ wake }: Pick<Engine, 'wake'>, session_id: string, run
   for (const { kind, run_id } of runes) if (run_id !== undefined && wakes.has(kind)) wake(session_id, run_id)
 }
 
-/** Decides the next step from the record alone and writes it into the batch. An empty batch: there is nothing to do. */
+/** Decides the next step from the record alone and writes it into the batch. An empty batch: nothing is to be done. */
 export function decide(context: GoalContext) {
   const { goal } = context
   if (isTerminal(goalMachine, goal.state)) return tidy(context)
@@ -236,7 +236,7 @@ export function decide(context: GoalContext) {
   }
 }
 
-/** Which budget of the goal is used up, as a sentence: its time, or the limit that ended one of its runs. */
+/** Says which budget of the goal is used up: its time, or the limit that ended one of its runs. */
 function spentOf({ state, goal, config, now }: GoalContext): string | undefined {
   const { wall_time_ms } = config.budget
   if (wall_time_ms !== undefined && now - goal.received_at >= wall_time_ms)

@@ -24,7 +24,7 @@ import {
 
 const actor = 'scheduler' as const
 
-/** Tasks are worked on, or everything that could be waits. */
+/** Decides about a goal in `executing` or `blocked`. */
 export function decideExecuting(context: GoalContext) {
   const { state, goal, config, batch, now } = context
   const session = state.subjects.get(state.session_id)?.state ?? 'unknown'
@@ -55,13 +55,13 @@ export function decideExecuting(context: GoalContext) {
   else if (!is_moving) handle.move('all_runnable_blocked', { reason: whyBlocked(facts, states, session) })
 }
 
-/** An agent that has to be set up is set up before its task is given out; meanwhile the rest goes on. */
+/** Whether the agent of a task is set up. Until then the task is not given out; the other tasks go on. */
 function isReady(context: GoalContext, tasks: readonly TaskView[], { op, task_id }: Op): boolean {
   if (op !== 'assign' && op !== 'resume') return true
   const task = tasks.find(({ planned }) => planned.task_id === task_id)
   const agent = task?.planned.owner ?? ''
   const { agents, isAlone } = context.engine
-  // Another process may have it; where there is none, the task is skipped and says so.
+  // Another process may have the agent. Without other processes, `giveOut` ends the task with the reason.
   return agents.has(agent) ? isPrepared(context, agent, `${task_id} ${task?.run_ids.length}`) : isAlone
 }
 
@@ -86,7 +86,7 @@ function factsOf(state: SessionState, task: TaskView, ids: GoalIds): TaskFacts {
   }
 }
 
-/** Whom the condition of a task waits for. */
+/** Returns who decides the condition of a task now: a person, the critic, or neither. */
 function askedIn({ interactions, runs }: SessionState, { planned, condition }: TaskView, ids: GoalIds) {
   if (interactions.get(condition?.interaction_id ?? '')?.state === 'open') return 'person'
   for (let attempt = 1; ; attempt++) {
@@ -147,7 +147,7 @@ function handleOf({ batch, goal }: GoalContext, task_id: string) {
   return batch.on(subject.task(goal.goal_id, task_id), actor)
 }
 
-/** What the task waits for after this append. */
+/** The tasks that the task still waits for after this append. */
 function readiness({ batch }: GoalContext, tasks: readonly TaskView[], { planned }: TaskView) {
   return { waits_for: waitsFor(tasks, planned, (task_id) => batch.stateOf(task_id) as TaskState | undefined) }
 }
@@ -161,7 +161,7 @@ function complete(context: GoalContext, { planned, evidence, run_ids, interactio
 
 type Around = { readonly tasks: readonly TaskView[]; readonly inputs: Inputs }
 
-/** A task has an agent to itself, with a dialogue of its own; it leaves when the task is over. */
+/** Spawns an agent for this task alone, with a dialogue of its own. `dismiss` ends it when the task is over. */
 function giveOut(context: GoalContext, task: TaskView, op: 'assign' | 'resume', { tasks, inputs }: Around) {
   const { engine, state, goal, config, ids, batch, prepared } = context
   const { task_id, owner, tools } = task.planned
@@ -195,7 +195,7 @@ function giveOut(context: GoalContext, task: TaskView, op: 'assign' | 'resume', 
   brief(context, notesFor(goal, task.planned), { run_id: ids.taskRun(task_id, attempt), agent_id, task_id })
 }
 
-/** Tells a run what the critic found. The rune is internal, as the critique that it quotes. */
+/** Adds the critic's findings to the input of a run. The rune is internal, as the critique that it quotes. */
 export function brief({ batch, goal }: GoalContext, notes: readonly string[], about: Concerns) {
   if (notes.length === 0) return
   const briefed = { actor, payload: { text: briefOf(notes) }, visibility: 'internal' as const }

@@ -22,11 +22,11 @@ import { endPlans, type Judging } from './judge-draft.ts'
 import { type GoalReport, isAtWork, isQuestion, reportOf, type WaitReport, waitsOf } from './report.ts'
 import { type GoalSet, type GoalSubmission, refuseMalformedPlan, setGoal } from './set-goal.ts'
 
-/** What a person decides about a goal. */
+/** A person's decision about a goal. */
 export interface Decision {
-  /** A review by its gate, or a condition by its task. Without it: the plan, or to reject, the only open review. */
+  /** The gate of a review, or the task of a condition. Default: the plan; a rejection may mean the only open review. */
   readonly task?: string
-  /** Why. It is recorded, and the planner reads it. */
+  /** The reason. It is recorded, and the planner reads it. */
   readonly reason?: string
   /** The name of the person. Default: `human`. */
   readonly repliedBy?: string
@@ -34,7 +34,7 @@ export interface Decision {
   readonly idempotencyKey?: string
 }
 
-/** What a person rejects, and what to judge instead. */
+/** A rejection, perhaps with a plan to judge instead. */
 export interface Rejection extends Decision {
   /** A plan to judge instead of the one that is rejected. */
   readonly plan?: Json
@@ -56,7 +56,7 @@ export interface Goals {
   /** Returns all goals: those that are not over first, and of these the newest first. */
   list(): Promise<readonly GoalReport[]>
   /**
-   * Lets a judged plan start; with `task` it passes that review, or says that that condition holds. Refused with
+   * Lets a judged plan start; with `task` it approves that review, or confirms the condition of that task. Refused with
    * `goal_not_waiting` if the goal does not ask for it, and with `key_reused`.
    */
   approve(goalId: string, decision?: Decision): Promise<void>
@@ -84,7 +84,7 @@ interface GoalLoop extends Goals {
   begin(): Promise<void>
   /** Gives up the goals of a session that is being closed. */
   endAll(session_id: string, reason: string): Promise<void>
-  /** Goes on with the goals of a session: something in it was answered. */
+  /** Continues the goals of a session after an answer. False: this process does not drive them. */
   takeUp(session_id: string): Promise<boolean>
   /** A counter of appends and errands. A caller that waits until nothing moves compares two values. */
   steps(): number
@@ -97,7 +97,7 @@ type Looking = { readonly abandoned: () => Promise<readonly AbandonedRun[]> }
 const states = stateNames(goalMachine)
 const open = states.filter((state) => !isTerminal(goalMachine, state))
 
-/** A process that does not drive leaves goals to others. With an assignment it drives only goals in it or its own. */
+/** Without `drives`, other processes drive the goals. An assignment limits a process to its goals and new ones. */
 export function createGoals(ports: Judging & Looking, drives: boolean, assignment?: Assignment): GoalLoop {
   const { engine } = ports
   const drivers = new Map<string, Driver>()
@@ -128,7 +128,7 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
     return { state, goal: goalIn(state, goal_id) }
   }
 
-  /** No worker has a run of it, and its driver would record and do nothing now. */
+  /** Whether no worker has a run of the goal and its driver would record and do nothing now. */
   function isAtRest(state: SessionState, goal: GoalView): boolean {
     const context = goalContext(engine, state, goal)
     decide(context)
@@ -154,7 +154,7 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
     return asked.find(({ answered }) => answered?.idempotency_key === key)?.interaction_id
   }
 
-  /** What the goal itself asks: its plan, its reviews, and conditions in words. */
+  /** The goal's own questions: its plan, its reviews, and conditions in words. */
   function reviewsOf(state: SessionState, goal: GoalView): readonly WaitReport[] {
     return waitsOf(state, goal).filter((wait) => wait.run_id === null && wait.interaction_kind === 'approval')
   }
@@ -210,11 +210,11 @@ export function createGoals(ports: Judging & Looking, drives: boolean, assignmen
     return stopped !== undefined
   }
 
-  /** Recorded before the denial: after a crash between the two, the plan is there and the question is still open. */
+  /** Records the plan before the denial: after a crash between the two, the question is still open. */
   async function givePlan(goal_id: string, session_id: string, plan: Json, interaction_id: string) {
     await attempt(engine, session_id, (state) => {
       const goal = goalIn(state, goal_id)
-      // A late or repeated rejection is refused by the question itself; its plan replaces none.
+      // The question refuses a late rejection, so the plan of that rejection is not recorded.
       if (state.interactions.get(interaction_id)?.state !== 'open') return { answer: () => undefined }
       const batch = createBatch(state, engine.clock.now())
       const payload = { plan_id: goal.plan?.plan_id ?? '', changes: { change: 'plan_given', plan } }

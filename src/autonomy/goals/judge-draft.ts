@@ -17,7 +17,7 @@ import { takenIn } from '../plans/receive.ts'
 import * as drafts from './draft.ts'
 import { configOf, type DraftGiven, type GoalConfig, goalIds, type Judgement } from './goal-context.ts'
 
-/** What judging a draft needs. */
+/** The ports that judging a draft needs. */
 export interface Judging {
   readonly engine: Engine
   readonly plans: Pick<Plans, 'submit' | 'rest' | 'files' | 'verify' | 'recovery'>
@@ -26,7 +26,7 @@ export interface Judging {
   readonly conditions: () => Promise<ConditionEngine>
 }
 
-/** Has the Coordinator judge a draft. Only a frozen graph that verifies becomes tasks. Undefined: it waits for answers. */
+/** Has the Coordinator judge a draft. Only a frozen graph that verifies becomes tasks. Undefined: answers are open. */
 export async function judgeDraft(
   judging: Judging,
   session_id: string,
@@ -74,7 +74,7 @@ export async function judgeDraft(
     })
   }
 
-  /** The last coordination of this goal that ended: the new one takes its place. Undefined: there is none, or its files are erased. */
+  /** The last ended coordination of this goal, which the new one replaces. Undefined: none, or its files are erased. */
   async function recovered(): Promise<Recovers | undefined> {
     const earlier = Array.from({ length: draft - 1 }, (_, i) => ids.coordination(i + 1))
     const last = earlier.findLast((id) => isTerminal(coordinationMachine, subjects.get(id)?.state))
@@ -86,7 +86,7 @@ export async function judgeDraft(
   }
 }
 
-/** What a draft for this goal may cite: the goal itself, and what its facts and its memory name. */
+/** The evidence that a draft for this goal may cite: the goal itself, and the ids in its facts and its memory. */
 function evidenceOf(goal_id: string, facts: Json, memory: Json | undefined): ReadonlySet<string> {
   const idsIn = (list: unknown) => (Array.isArray(list) ? list.map((one) => String(Object(one).id)) : [])
   const { evidence } = Object(facts) as { readonly evidence?: unknown }
@@ -170,11 +170,11 @@ export async function endPlans({ engine, plans }: Pick<Judging, 'engine' | 'plan
 interface Judged {
   readonly graph: ExecutionGraph
   readonly registry: RegistrySnapshot
-  /** As it was frozen with the graph. */
+  /** The intent that was frozen with the graph. */
   readonly intent: ExecutionIntent
 }
 
-/** Each action is work for an agent, each gate a review for a person. Phases and decision points are looked through. */
+/** Each action becomes work for an agent, each gate a review for a person. Other nodes become no tasks. */
 function tasksOf({ graph, registry, intent }: Judged, idOf: (key: string) => string): readonly PlannedTask[] {
   const isTask = ({ node_type }: GraphNode) => node_type === 'action_proposal' || node_type === 'review_gate'
   const nodes = graph.nodes.filter(isTask)
@@ -236,7 +236,7 @@ function conditionsIn({ nodes, edges }: ExecutionGraph): ReadonlyMap<string, str
   )
 }
 
-/** A stand-in waits for what its task waits for, not for its task, whose failure lets it begin. So does its gate. */
+/** A stand-in and its gate wait for the dependencies of the replaced task, not for that task: its failure starts it. */
 function apart(task: PlannedTask, primary_id: string | null, tasks: readonly PlannedTask[]): PlannedTask {
   if (primary_id === null) return task
   const primary = tasks.find(({ task_id }) => task_id === primary_id)
@@ -253,7 +253,7 @@ function apart(task: PlannedTask, primary_id: string | null, tasks: readonly Pla
   return { ...task, depends_on, needs: without(task.needs, primary.needs) }
 }
 
-/** For each node the nearest ones before it that `stops` accepts. */
+/** For each node, the nearest predecessors that `stops` accepts. */
 function predecessors({ nodes, edges }: ExecutionGraph, stops: (node_id: string) => boolean) {
   const into = Map.groupBy(edges, ({ to_node }) => to_node)
   const found = new Map<string, ReadonlySet<string>>()

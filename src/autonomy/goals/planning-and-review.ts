@@ -30,7 +30,7 @@ import { criticInput, plannerInput } from './prompts.ts'
 
 const scheduler = 'scheduler' as const
 
-/** Nothing is planned yet, or the last plan was rejected. */
+/** Decides about a goal that has no plan yet, or whose last plan was rejected. */
 export function decideReceived(context: GoalContext) {
   const { goal, batch } = context
   const { goal_id, revise, given } = goal
@@ -41,7 +41,7 @@ export function decideReceived(context: GoalContext) {
   batch.on(subject.goal(goal_id), scheduler).move('decompose_goal', {})
 }
 
-/** A draft is wanted, judged, or waits for a person to let it start. */
+/** Gets a draft, has it judged, and asks a person whether the plan may start. */
 export function decidePlanning(context: GoalContext) {
   const { goal } = context
   if (goal.plan !== null) return decideApproval(context)
@@ -65,7 +65,7 @@ export function decidePlanning(context: GoalContext) {
   if (config.auto === true) return start(context, 'auto_start', judged.tasks, plan_id)
   const interaction_id = ids.question(plan_id)
   const asked = approvalOf(`Shall this plan start? ${goal.goal_description}`, { goal_id: goal.goal_id, plan_id, tasks })
-  // An approval can name what the person saw.
+  // With the digest, an approval can name the plan that the person saw.
   const digest = context.engine.sha256(canonicalJson(asked.request))
   const about = { ...aboutGoal(context), interaction_id }
   batch.on(subject.newQuestion(interaction_id, about), scheduler).open({ ...asked, digest })
@@ -95,7 +95,7 @@ function openTask(context: GoalContext, plan_id: string, task: PlannedTask) {
   context.batch.on(subject.task(context.goal.goal_id, task.task_id), scheduler).open(payload)
 }
 
-/** What the planner wrote; undefined while it is at work, or where nothing is left to be drafted. */
+/** The planner's draft. Undefined: the planner is at work, or gives none. */
 function drafted(context: GoalContext, draft: number): Json | undefined {
   const { goal, state, ids, config, registry, batch } = context
   if (config.planner === null || draftsLeft(context) === 0) {
@@ -112,7 +112,7 @@ function drafted(context: GoalContext, draft: number): Json | undefined {
       stopGoal(context, 'agent_terminated', 'The agent that drafts its plans was terminated.', 'policy')
     else if (registry === undefined) context.errands.push({ errand: 'registry', draft })
     else {
-      // The head of the goal has the goal's budget, so the planner's own limits its runs.
+      // The goal's own agent carries the goal's budget. The planner's budget therefore limits its runs.
       const budget = context.engine.agents.get(config.planner)?.budget ?? null
       const input = plannerInput(goal, registry)
       const submission = { agent: config.planner, input, mode: config.mode, ...(budget === null ? {} : { budget }) }
@@ -129,13 +129,13 @@ function drafted(context: GoalContext, draft: number): Json | undefined {
   return undefined
 }
 
-/** Another process may have the agent; where there is none, its part would never be done. */
+/** Stops the goal, unless another process may have the agent. */
 function notConfigured(context: GoalContext, part: 'planner' | 'critic', agent: string): undefined {
   if (!context.engine.isAlone) return
   stopGoal(context, 'agent_missing', `Its ${part} ${agent} is not configured any more.`, 'policy')
 }
 
-/** No worker takes the runs of an agent that is over. */
+/** Whether the goal's own agent is terminated, so that no worker takes its runs. */
 function isGone({ batch, goal }: GoalContext): boolean {
   return isTerminal(agentMachine, batch.stateOf(goal.agent_id))
 }
@@ -145,7 +145,7 @@ function draftFailed(context: GoalContext, draft: number, failure: Json) {
   context.batch.record('plan.updated', { actor: 'coordinator', payload }, aboutGoal(context))
 }
 
-/** Each review resets the count: it is about how often one plan is tried. */
+/** The drafts that the planner may still make for this review; the next review starts a new count. */
 function draftsLeft({ goal, config }: Pick<GoalContext, 'goal' | 'config'>): number {
   if (config.planner === null) return 0
   const made = goal.drafts.filter(({ after_critiques }) => after_critiques === goal.critiques.length).length
@@ -194,7 +194,7 @@ export function decideReviewing(context: GoalContext) {
 
 function replan(context: GoalContext, reason: string) {
   const { goal, batch } = context
-  // The critique of this append is not in the count yet, and resets it.
+  // The critique of this append is not in `goal` yet, and starts a new count of drafts.
   if (goal.given === null && draftsLeft({ ...context, goal: { ...goal, drafts: [] } }) === 0)
     return stopGoal(context, 'no_plan', `It needs another plan, and there is no planner: ${reason}`, 'policy')
   batch.on(subject.goal(goal.goal_id), 'reasoning').move('needs_replan', { reason })

@@ -10,7 +10,7 @@ import type { Schedule } from './schedule.ts'
 const draftShape =
   '{"title"?, "tasks": [{"id", "command", "intent", "owner"?, "depends_on"?: [ids], "priority"?: critical|high|medium|low, "instead_of"?: id, "condition"?: words, or "rule: " and a Cedar expression over context.tasks.ID.state|result|json}], "risk"?: {"requires_review"?: [..]}}'
 
-/** What the planner is asked: the goal, what it may use, and why the last draft did not do. */
+/** The input of the planner: the goal, the usable commands and agents, and why the last draft was refused. */
 export function plannerInput(goal: GoalView, { entries }: RegistrySnapshot): string {
   const usable = entries.filter(isUsable)
   const commands = usable
@@ -30,7 +30,7 @@ export function plannerInput(goal: GoalView, { entries }: RegistrySnapshot): str
   )
 }
 
-/** The critic's findings for the agent that repeats the work. Internal, as the critique is. */
+/** The critic's findings for the agent that repeats the work. The text is internal, as the critique is. */
 export function briefOf(notes: readonly string[]): string {
   return `It was done before, and this was found. ${untrustedNotice}\n${listOf(notes)}`
 }
@@ -38,7 +38,7 @@ export function briefOf(notes: readonly string[]): string {
 /** The limit of all results in the input of a task, in characters. */
 const inputsLimit = 60_000
 
-/** The input of a task: what it is for and the results that it builds on. */
+/** The input of a task: the task, its goal and the results that it builds on. */
 export function taskInput(goal: GoalView, { planned }: TaskView, inputs: Inputs, settled: readonly string[]): string {
   const lines = linesOf(inputs)
   return paragraphs(
@@ -51,7 +51,7 @@ export function taskInput(goal: GoalView, { planned }: TaskView, inputs: Inputs,
   )
 }
 
-/** What the critic is asked about the condition of a task. */
+/** The input of the critic that decides the condition of a task. */
 export function conditionInput(goal: GoalView, task: PlannedTask, inputs: Inputs, problem: string | undefined): string {
   const { key, description, condition } = task
   const lines = linesOf(inputs)
@@ -64,7 +64,7 @@ export function conditionInput(goal: GoalView, task: PlannedTask, inputs: Inputs
   )
 }
 
-/** What the critic is asked. */
+/** The input of the critic that reviews the results of a goal. */
 export function criticInput(goal: GoalView): string {
   const tasks = [...latestTasks(goal).values()].filter(({ planned }) => planned.kind === 'work')
   const lines = tasks.map(({ planned, state, result, reason, evidence }) => {
@@ -89,7 +89,7 @@ export function linesOf(inputs: Inputs): readonly string[] {
   })
 }
 
-/** Quoted, and no longer than this: a text that is cut says so. */
+/** Quotes at most this many characters. A text that is cut says so. */
 function cut(text: string, most: number): string {
   if (text.length <= most) return quoted(text)
   const shown = text.slice(0, most).toWellFormed()
@@ -107,17 +107,17 @@ function paragraphs(...parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join('\n\n')
 }
 
-/** What became of a task. The result of a task that did not complete is null. */
+/** The state, result and reason of a task. The result of a task that did not complete is null. */
 export interface Outcome {
   readonly state: TaskState
   readonly result: Json
   readonly reason: string | null
 }
 
-/** What became of each task, by its id. */
+/** The outcome of each task, by its id. */
 export type Outcomes = (task_id: string) => Outcome
 
-/** The tasks that another one builds on. `instead_of` is the task that one of them replaced, by its key. */
+/** The outcomes that a task builds on. `instead_of`: the key of the task that this task replaced. */
 export type Inputs = readonly Input[]
 type Input = Outcome & { readonly task: string; readonly instead_of: string | null }
 
@@ -138,7 +138,7 @@ export function outcomesOf(tasks: readonly TaskView[], { ops, states }: Schedule
   return (task_id) => known.get(task_id) ?? { state: 'cancelled', result: null, reason: null }
 }
 
-/** What a task builds on, looking through reviews. A failed task is followed by its stand-in, and vice versa. */
+/** The tasks that a task builds on, also through reviews. A failed task is followed by its stand-in, and vice versa. */
 export function inputsOf(tasks: readonly TaskView[], { depends_on }: PlannedTask, outcomeOf: Outcomes): Inputs {
   const byId = new Map(tasks.map(({ planned }) => [planned.task_id, planned]))
   const found = new Map<string, Input>()

@@ -13,7 +13,7 @@ export type TaskReport = Goal['tasks'][number]
 /** A question that a goal waits for. */
 export type WaitReport = Goal['waits_for'][number]
 
-/** `left` is what a process that is gone left running in the session. */
+/** `left`: runs and calls of a dead process that are still recorded as running. */
 export function reportOf(state: SessionState, goal: GoalView, now: number, left = nothingLeft): GoalReport {
   const { goal_id, goal_description, state: at, cause, received_at, since, ended_at, plan, drafts, critiques } = goal
   const config = configOf(goal)
@@ -26,7 +26,7 @@ export function reportOf(state: SessionState, goal: GoalView, now: number, left 
     state.runs.get(run_ids.at(-1) ?? '')?.status === 'waiting_user'
   const isWaiting = held_up_by !== null || waits.some(isQuestion) || goal.tasks.some(isAsked)
   const reason = at === 'blocked' && !isWaiting ? answered : goal.reason
-  // A plan that never started opened no tasks. Where its goal is over, they were given up with it.
+  // A plan that never started opened no tasks. If its goal is over, they are reported as cancelled.
   const unopened = ended_at === null ? {} : ({ state: 'cancelled', reason } as const)
   const planned =
     tasks.length > 0
@@ -55,10 +55,10 @@ export function reportOf(state: SessionState, goal: GoalView, now: number, left 
 }
 
 const nothingLeft: Left = { run_ids: new Set(), unsettled: [] }
-/** It was blocked when it was last decided about, and what it waited for has come since. */
+/** The reason while the record still says `blocked`, but no question is open. */
 const answered = 'What it waited for is answered. It goes on when a process works on it.'
 
-/** Whether it needs an answer before the goal goes on. A notice does not. */
+/** Whether the goal needs the answer before it goes on. A notice needs none. */
 export function isQuestion({ interaction_kind }: WaitReport): boolean {
   return interaction_kind !== 'notice'
 }
@@ -82,7 +82,7 @@ function plannedReport(planned: TaskView['planned'], decided: Decided | null = n
   return { ...rest, task, condition, state: 'pending', agent_id: null, run_id: null, reason: null, result: null }
 }
 
-/** Its plan, its reviews, and whatever the runs of its tasks ask. */
+/** The open questions of a goal: about its plan, its reviews, its conditions, and those of its runs. */
 export function waitsOf(state: SessionState, goal: GoalView): readonly WaitReport[] {
   const tasks = new Map<string, string>()
   for (const { planned, run_ids, interaction_id, condition } of goal.tasks) {
@@ -98,7 +98,7 @@ export function waitsOf(state: SessionState, goal: GoalView): readonly WaitRepor
   })
 }
 
-/** A worker has a run of the goal; `lost` are runs whose worker is gone. */
+/** Whether a worker has a run of the goal. `lost`: runs whose worker is gone. */
 export function isAtWork(state: SessionState, goal: GoalView, lost = nothingLeft.run_ids): boolean {
   const running = [...state.openRuns.values()].filter(({ status }) => status === 'running')
   return running.some(({ run_id }) => !lost.has(run_id) && isOfGoal(state, goal, run_id))

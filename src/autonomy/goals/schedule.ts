@@ -4,30 +4,30 @@ import { type TaskState, taskMachine } from '../../machines/task.ts'
 import { hasPlace, type PlannedTask, priorities, type TaskView } from '../../observation/goal-state.ts'
 import type { RunView } from '../../observation/session-state.ts'
 
-/** What is known about a task: its state, its run, its question and its condition. */
+/** The facts about a task: its state, its run, its question and its condition. */
 export interface TaskFacts {
   readonly planned: PlannedTask
   readonly state: TaskState
   readonly run: RunFacts | null
   readonly question: QuestionFacts | null
-  /** Null: it has no condition. */
+  /** Null: the task has no condition. */
   readonly condition: ConditionFacts | null
 }
 
 interface ConditionFacts {
   /** Null: nothing is decided yet. */
   readonly decided: { readonly holds: boolean | null; readonly reason: string } | null
-  /** Who is being asked. Null: no question is open. */
+  /** The decider that is being asked. Null: no question is open. */
   readonly asks: 'critic' | 'person' | null
 }
 
-/** What the schedule knows about the run of a task. */
+/** The facts about the run of a task. */
 export interface RunFacts extends Pick<RunView, 'status' | 'result' | 'error_code' | 'message'> {
-  /** It ended over an unknown outcome, which is not settled yet. */
+  /** Whether the run ended over an unknown outcome that is not settled yet. */
   readonly is_unsettled: boolean
 }
 
-/** What the schedule knows about a question. */
+/** The facts about a question. */
 export interface QuestionFacts {
   readonly outcome: 'open' | 'approved' | 'denied'
   readonly reason: string
@@ -36,7 +36,7 @@ export interface QuestionFacts {
 type Limits = {
   readonly max_parallel: number
   readonly per_agent: Readonly<Record<string, number>>
-  /** The session takes turns; while it is paused or suspended nothing is given out. */
+  /** Whether the session takes turns. While it is paused or suspended, no task is given out. */
   readonly is_active: boolean
 }
 
@@ -46,16 +46,16 @@ export type Op =
   | { readonly op: 'complete'; readonly task_id: string; readonly result: Json }
   | { readonly op: 'fail' | 'block' | 'skip'; readonly task_id: string; readonly reason: string }
 
-/** What to do next, and where every task then is. */
+/** The next operations, and the states of all tasks after them. */
 export interface Schedule {
   readonly ops: readonly Op[]
-  /** Where every task is once they are recorded. */
+  /** The state of every task once the operations are recorded. */
   readonly states: TaskStates
-  /** Some task is worked on, or will be without a person. */
+  /** Whether some task is worked on, or will be without a person. */
   readonly is_moving: boolean
 }
 
-/** First the outcomes of runs and questions, then tasks that can never run, then what begins, by priority and age. */
+/** First come outcomes of runs and questions, then tasks that can never run, then assignments by priority and age. */
 export function schedule(tasks: readonly TaskFacts[], limits: Limits): Schedule {
   const states = new Map(tasks.map(({ planned, state }) => [planned.task_id, state]))
   const ops: Op[] = []
@@ -77,7 +77,7 @@ export function schedule(tasks: readonly TaskFacts[], limits: Limits): Schedule 
   return { ops, states, is_moving: is_moving || ops.some(({ op }) => op === 'decide') }
 }
 
-/** Given to an agent, not over, and not waiting for anything from outside. */
+/** Whether the task is given to an agent, not over and not blocked. */
 function isActive(state: TaskState): boolean {
   const { terminal, resumable } = stateOf(taskMachine, state) ?? {}
   return state !== taskMachine.initial && !terminal && !resumable
@@ -102,7 +102,7 @@ function outcomeOf({ planned: { task_id }, state, run, question }: TaskFacts): r
   if (run.status === 'succeeded') return [...active, [{ op: 'complete', task_id, result: run.result }, 'completed']]
   const reason = run.message ?? run.error_code ?? `Its run was ${run.status}.`
   if (run.error_code !== 'OUTCOME_UNKNOWN') return [...active, [{ op: 'fail', task_id, reason }, 'failed']]
-  // An unknown outcome blocks the task until a person settles it; then a new run goes on.
+  // An unknown outcome blocks the task until it is settled; then a new run continues the task.
   return state === 'blocked' && !run.is_unsettled ? [[{ op: 'resume', task_id }, 'running']] : blocked(reason)
 }
 
@@ -125,7 +125,7 @@ function skipLost(tasks: readonly TaskFacts[], states: TaskStates, record: Note)
   }
 }
 
-/** Tasks may wait for each other by way of a stand-in. Where nothing moves and no person is asked, they are skipped. */
+/** Skips tasks that wait for each other through a stand-in: every task left is pending, and none can begin. */
 function skipStuck(tasks: readonly TaskFacts[], states: TaskStates, record: Note) {
   const left = [...states].filter(([, state]) => !isTerminal(taskMachine, state))
   if (left.some(([, state]) => state !== 'pending')) return
@@ -150,7 +150,7 @@ function whyNever(tasks: readonly TaskFacts[], planned: PlannedTask, situation: 
   const named = (task_id: string) => tasks.find(({ planned }) => planned.task_id === task_id)?.planned.key ?? task_id
   if (instead_of !== null && states.get(instead_of) === 'completed')
     return `It is not needed: ${named(instead_of)} completed.`
-  // A stand-in is for what failed. One that was itself not needed, or not taken, did not fail.
+  // A stand-in is for a task that failed. A stand-in that was not needed, or not taken, did not fail.
   if (instead_of !== null && standing(instead_of) === 'met')
     return `It is not needed, and neither is ${named(instead_of)}.`
   if (instead_of !== null && standing(instead_of) === 'void')
@@ -186,7 +186,7 @@ function assign(tasks: readonly TaskFacts[], states: TaskStates, limits: Limits,
   }
 }
 
-/** The tasks that one still waits for, by their keys: a dependency counts once it is met or void. */
+/** The keys of the dependencies that a task still waits for: those that are neither met nor void. */
 export function waitsFor(tasks: readonly TaskView[], { depends_on }: PlannedTask, stateOf: StateOf): readonly string[] {
   const states = new Map(tasks.map(({ planned, state }) => [planned.task_id, stateOf(planned.task_id) ?? state]))
   const standing = standings(tasks, states)
@@ -199,7 +199,7 @@ type StateOf = (task_id: string) => TaskState | undefined
 
 const isClear = (standing: Standing) => standing === 'met' || standing === 'void'
 
-/** What can begin, urgent and then old ones first. A condition is decided before the gate of its task is asked. */
+/** The tasks that can begin, by priority and age. A condition is decided before the gate of its task is asked. */
 function runnable(tasks: readonly TaskFacts[], states: TaskStates, standing: Standings): readonly TaskFacts[] {
   const gates = gatesOf(tasks)
   const undecided = new Set(tasks.filter(({ condition }) => condition?.decided === null).map(idOf))
@@ -215,21 +215,21 @@ function runnable(tasks: readonly TaskFacts[], states: TaskStates, standing: Sta
 
 const idOf = ({ planned }: Pick<TaskFacts, 'planned'>) => planned.task_id
 
-/** What a task is to its dependents: done, never to be done, not taken because of a condition, or still to come. */
+/** The effect on dependents: done, never to be done, not taken because of a condition, or still to come. */
 type Standing = 'met' | 'lost' | 'void' | 'open'
 
 /** The standing of each task, by its id. */
 type Standings = (task_id: string) => Standing
 
-/** Where each task is, by its id. */
+/** The state of each task, by its id. */
 type TaskStates = ReadonlyMap<string, TaskState>
 
-/** A task with its condition, as far as both matter to its dependents. */
+/** The part of a task that matters to its dependents. */
 interface Placed extends Pick<TaskFacts, 'planned'> {
   readonly condition: { readonly decided: { readonly holds: boolean | null } | null } | null
 }
 
-/** Met: it completed, its stand-in is met, or it is a stand-in that was not needed. Void: a condition took it out. */
+/** Met: the task completed, its stand-in is met, or it is a stand-in not needed. Void: a condition excluded it. */
 export function standings(tasks: readonly Placed[], states: TaskStates): Standings {
   const byId = new Map(tasks.map(({ planned }) => [planned.task_id, planned]))
   const refused = new Set(tasks.filter((task) => task.condition?.decided?.holds === false).map(idOf))
@@ -276,22 +276,22 @@ export function standings(tasks: readonly Placed[], states: TaskStates): Standin
   return standing
 }
 
-/** How the tasks of a plan and their gates belong together. */
+/** Relates the tasks of a plan to their gates. */
 interface Gates {
-  /** The task with a condition that this review is the gate of. Undefined: its task has no condition, or it has no task. */
+  /** The task with a condition whose gate this review is. Undefined: its task has no condition, or it has no task. */
   behind(gate_id: string): PlannedTask | undefined
   /** These tasks, with each gate replaced by the tasks before it. */
   through(task_ids: readonly string[], field: 'depends_on' | 'needs'): readonly string[]
 }
 
-/** The gate of a task is the review before it alone. A gate with a condition of its own (older plans) has no task. */
+/** The gate of a task is the review of its step alone. A gate with a condition of its own (older plans) has no task. */
 export function gatesOf(tasks: readonly { readonly planned: PlannedTask }[]): Gates {
   const byId = new Map(tasks.map(({ planned }) => [planned.task_id, planned]))
   const isGate = (task_id: string) => {
     const found = byId.get(task_id)
     return found?.kind === 'review' && found.condition === null
   }
-  /** A stand-in begins behind the gate of the task that it replaces; the gate stays that of the task. */
+  /** A stand-in begins behind the gate of the task that it replaces; the gate still belongs to that task. */
   const isInherited = ({ instead_of }: PlannedTask, gate_id: string) =>
     byId.get(instead_of ?? '')?.needs.includes(gate_id) === true
   const behind = new Map(

@@ -16,7 +16,7 @@ import { type GoalConfig, type GoalOptions, goalIds, goalOptions } from './goal-
 export interface GoalSubmission extends GoalOptions {
   /** The goal in words. */
   readonly goal: string
-  /** An existing session; without it the goal gets one of its own. */
+  /** An existing session. Default: a new one for this goal. */
   readonly sessionId?: string
   /** The same submission with the same key, sent again, is the same goal. */
   readonly idempotencyKey?: string
@@ -30,7 +30,7 @@ export interface GoalSet {
   readonly sessionId: string
 }
 
-/** Records a goal. Planning begins when someone drives it. */
+/** Records a goal. Planning begins when a process drives it. */
 export async function setGoal(engine: Engine, submission: GoalSubmission): Promise<RecordOf<GoalSet>> {
   const { goal, sessionId: session_id, idempotencyKey: idempotency_key, ...rest } = submission
   const config = checked(goal, rest)
@@ -75,7 +75,7 @@ async function setBefore(engine: Engine, { goal_id, goal, config }: Asked, idemp
   const state = await engine.sessions.load(session_id)
   if (!state.goals.has(goal_id)) await engine.sessions.refresh(state)
   const known = state.goals.get(goal_id)
-  // Secrets were removed before it was recorded.
+  // Secrets were removed before the goal was recorded.
   const asRecorded = engine.redactor.clean([goal, plain(config)]).value
   if (canonicalJson([known?.goal_description ?? null, known?.config ?? null]) !== canonicalJson(asRecorded))
     throw faults.key_reused({ idempotency_key, what: `the goal ${goal_id}` })

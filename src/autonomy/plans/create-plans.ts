@@ -39,7 +39,7 @@ export function createPlans(ports: PlanPorts): Plans & { readonly autonomy: Auto
     return recorded
   }
 
-  /** Works on a coordination, one call after the other: a later call sees what was recorded during an earlier one. */
+  /** Drives a coordination, one call after the other: a later call reads the record of an earlier one. */
   function work(coordination_id: string): Promise<void> {
     const before = working.get(coordination_id) ?? Promise.resolve()
     const mine = before
@@ -78,7 +78,7 @@ export function createPlans(ports: PlanPorts): Plans & { readonly autonomy: Auto
     return taken
   }
 
-  /** Brings every coordination of a session that is being closed to its end; over one that diverged the log is sealed. */
+  /** Ends every coordination of a closing session. A diverged one stays open; the log is sealed anyway. */
   async function end(session_id: string) {
     for (const coordination_id of openIn(await ports.engine().sessions.load(session_id))) {
       await workOn(coordination_id)
@@ -87,7 +87,7 @@ export function createPlans(ports: PlanPorts): Plans & { readonly autonomy: Auto
     }
   }
 
-  /** Works on it first, so that earlier answers are applied when this one is refused. */
+  /** Drives the coordination first, so that earlier answers are applied when this one is refused. */
   async function tooLate(coordination_id: string, came_first: string | undefined) {
     const { state } = await rest(coordination_id)
     return faults.coordination_not_waiting({ coordination_id, state, ...(came_first && { came_first }) })
@@ -179,7 +179,7 @@ export function createPlans(ports: PlanPorts): Plans & { readonly autonomy: Auto
   }
 }
 
-/** A copy of what was answered, within limits. Who answered, and under which key, is checked where it is recorded. */
+/** Copies the answers, within limits. `repliedBy` and the key are checked when they are recorded. */
 function readAnswer(given: PlanAnswer): RecordOf<PlanAnswer> & { readonly choices: Choices } {
   if (typeof given !== 'object' || given === null)
     throw faults.input_unfit({ what: 'An answer', problem: 'It is not an object with an answerPack or choices.' })
@@ -198,7 +198,7 @@ function openIn({ subjects }: SessionState): string[] {
   )
 }
 
-/** Coordinations that have not ended and can go on without an answer. Questions about a plan that is not wanted need none. */
+/** Open coordinations that can continue without an answer. Questions about an unwanted plan need no answer. */
 function inTheMiddle(session: SessionState): string[] {
   const open = openIn(session)
   if (open.length === 0) return []

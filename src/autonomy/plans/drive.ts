@@ -59,8 +59,8 @@ async function goOn(ports: DrivePorts, core: CorePorts, recorded: Recorded, from
 }
 
 /**
- * Withdraws questions of a plan that is no longer wanted: they may be recorded after the goal ended or the session began
- * to close. True: the plan asks no more, look again.
+ * Withdraws the questions of a plan that is no longer wanted. They may have been recorded after the goal ended or the
+ * session began to close. True: the plan asks no more, so read the record again.
  */
 async function withdrawMoot(engine: Engine, { coordination_id, received }: Recorded): Promise<boolean> {
   return attempt(engine, received.session_id, async (state) => {
@@ -70,13 +70,13 @@ async function withdrawMoot(engine: Engine, { coordination_id, received }: Recor
     const isMeant = (question: InteractionView) => question.coordination_id === coordination_id
     withdrawQuestions(batch, isMeant, { reason, actor: 'coordinator' })
     if (batch.runes.length > 0) return { batch, answer: () => true }
-    // Someone else withdrew it, or an answer was faster.
+    // Another process withdrew the question, or an answer came first.
     await engine.sessions.refresh(state)
     return { answer: () => true }
   })
 }
 
-/** Why a plan is no longer wanted. Undefined: it is. */
+/** Why a plan is no longer wanted. Undefined: it is still wanted. */
 export function whyMoot({ session_id, subjects, goals }: SessionState, goal_id: string | null | undefined) {
   if (subjects.get(session_id)?.state === 'closing') return 'Its session is being closed.'
   return isTerminal(goalMachine, goals.get(goal_id ?? '')?.state) ? 'The goal it was asked for is over.' : undefined
@@ -91,7 +91,7 @@ async function record(engine: Engine, recorded: Recorded, progress: Progress, { 
   const about = { coordination_id, ...(goal_id === undefined ? {} : { goal_id }) }
   let deadline: Deadline | null = null
   const moved_at = await attempt(engine, session_id, (state) => {
-    // Opening it was its first version, and each recorded move made one more.
+    // The opening was version 1 of the coordination, and each recorded move made one more.
     if (state.subjects.get(coordination_id)?.version !== progress.entries.length - 1) return { answer: () => null }
     const at = engine.clock.now()
     const batch = createBatch(state, at)
@@ -115,16 +115,16 @@ async function record(engine: Engine, recorded: Recorded, progress: Progress, { 
 
 interface Move {
   readonly about: Concerns & { readonly coordination_id: string }
-  /** After the move. */
+  /** The coordination after the move. */
   readonly progress: Progress
   readonly at: number
   readonly duration_ms: number
   readonly answer_timeout_ms: number | null
-  /** What the move that ends it leaves behind. */
+  /** The frozen files, if this move ends the coordination. */
   readonly files: readonly PlanFile[]
 }
 
-/** Puts the last move of a coordination into a batch, and what belongs to it: the question, the alert, the files. */
+/** Puts the last move of a coordination into a batch, with its question, its alert and its files. */
 function recordMove(batch: Batch, move: Move, sha256: Sha256): Deadline | null {
   const { about, progress, duration_ms } = move
   const entry = progress.entries.at(-1)
@@ -177,7 +177,7 @@ function alert(batch: Batch, { about }: Move, interaction_id: string, failure: F
   })
 }
 
-/** Of one that has ended: what is frozen. */
+/** The frozen documents of an ended coordination. */
 export function documentsIn(files: FrozenFiles): PlanDocuments {
   const documents = Object.entries(files).flatMap(([name, text]) =>
     name.endsWith('.json') ? [[name.slice(0, -'.json'.length), JSON.parse(text) as Json] as const] : [],
@@ -185,14 +185,14 @@ export function documentsIn(files: FrozenFiles): PlanDocuments {
   return Object.fromEntries(documents)
 }
 
-/** Of one under way: what it has made so far. */
+/** The artifacts of a coordination under way. */
 export function documentsOf(progress: Progress, ports: Ports): PlanDocuments {
   const { artifacts, tape, lineage } = coordinationOf(progress, ports)
   const made = listArtifacts(artifacts).map(({ name, artifact }) => [name, asJson(artifact)] as const)
   return { ...Object.fromEntries(made), run_tape: asJson(tape), lineage: asJson(lineage) }
 }
 
-/** Stores everything that an ended coordination leaves behind, before the rune that names it is written. */
+/** Stores the frozen files of an ended coordination, before the rune that names them is written. */
 async function keepFrozen({ blobs, signing }: DrivePorts, core: CorePorts, progress: Progress): Promise<PlanFile[]> {
   const key = await signing?.()
   const files = freeze(coordinationOf(progress, core), progress.input, core, key?.signer)

@@ -39,7 +39,7 @@ export interface Plans {
   /** Checks the files of an ended plan, byte by byte. Returns the problems; an empty list means that it is sound. */
   verify(coordinationId: string): Promise<readonly PlanProblem[]>
   /**
-   * Returns what a new submission names in `recovers` to replace this plan. Refused with `coordination_not_over` before
+   * Returns the `recovers` of a new submission that replaces this plan. Refused with `coordination_not_over` before
    * its end.
    */
   recovery(coordinationId: string): Promise<Recovers>
@@ -47,29 +47,29 @@ export interface Plans {
   resumeAll(): Promise<void>
   /** Resolves when nothing is worked on. */
   idle(): Promise<void>
-  /** Stops at the next recorded move; what is left is taken up by the next process. */
+  /** Stops after the move under way. The next process continues the rest. */
   stop(): Promise<void>
 }
 
-/** What to plan, and where. */
+/** An intent to plan, with its other inputs and its session. */
 export interface PlanSubmission {
   /** An execution intent. An empty checksum is filled when it is recorded. */
   readonly intent: Json
-  /** Without it, the configured one. */
+  /** Default: the configured policy. */
   readonly policy?: Json
-  /** Without it, the configured folder, as it is now. */
+  /** Default: the configured folder, as it is now. */
   readonly registry?: RegistrySnapshot
-  /** Without it, an empty memory. Null: there is none, which ends in BLOCKED. */
+  /** Default: an empty memory. Null ends in BLOCKED. */
   readonly memory?: Json
-  /** Without it, there is none, which ends in BLOCKED. */
+  /** Without facts, the plan ends in BLOCKED. */
   readonly facts?: Json
-  /** The coordination that this one takes the place of. */
+  /** The coordination that this one replaces. */
   readonly recovers?: Recovers
-  /** A session that exists; without it the plan gets one of its own. */
+  /** An existing session. Default: a new one for this plan. */
   readonly sessionId?: string
   /** The goal that wants this plan. */
   readonly goalId?: string
-  /** Chosen by the caller, so that the same submission, sent again, is the same coordination. */
+  /** An id of the caller: the same submission with the same id, sent again, is the same coordination. */
   readonly coordinationId?: string
   /** How long each pack of questions stays open before the defaults are used. Without it, there is no deadline. */
   readonly answerTimeoutMs?: number
@@ -77,9 +77,9 @@ export interface PlanSubmission {
 
 /** Answers to the open questions of a plan. */
 export interface PlanAnswer {
-  /** The whole pack; without it, `choices`. */
+  /** The whole answer pack. Default: made of `choices`. */
   readonly answerPack?: Json
-  /** By key or id of a question: one of its values, `{ text }` or `{ data }`. What is not named is left to its default. */
+  /** By key or id of a question: one of its values, `{ text }` or `{ data }`. Without a choice, a question gets its default. */
   readonly choices?: Choices
   /** The name of the person. Default: `human`. */
   readonly repliedBy?: string
@@ -87,11 +87,11 @@ export interface PlanAnswer {
   readonly idempotencyKey?: string
 }
 
-/** Which plans `plans.list` gives. */
+/** The filter and the page of `plans.list`. */
 export interface PlanQuery {
   /** Only plans in this state. */
   readonly state?: CoordinationState
-  /** At most this many. Default: 100. */
+  /** The largest number of plans to return. Default: 100. */
   readonly limit?: number
   /** The last plan of the page before: its `updated_at` as `sort`, its `coordination_id` as `key`. */
   readonly after?: { readonly sort: number | null; readonly key: string }
@@ -101,14 +101,14 @@ export interface PlanQuery {
 export type PlanRow = Readonly<Row>
 /** One recorded move, with its guards and outputs. */
 export type PlanMove = PlanCard['moves'][number]
-/** Open questions, and until when they can be answered. */
+/** The open questions with their deadline. */
 export type PlanQuestions = NonNullable<PlanCard['waits_for']>
 
 /** A plan with everything that is recorded of it. */
 export interface PlanView extends PlanRow {
-  /** The hash of everything that went in: the same input has the same run id everywhere. */
+  /** The hash of the whole input: the same input has the same run id everywhere. */
   readonly run_id: string | null
-  /** Everything that it was judged with. */
+  /** The whole input that the plan was judged with. */
   readonly input: CoordinationInput
   /** Its moves, oldest first, each with its guards. */
   readonly moves: readonly PlanMove[]
@@ -127,6 +127,6 @@ export type PlanDocuments = Readonly<Record<string, Json>>
 export interface PlanFile {
   /** Its name, such as `execution_graph.json`. */
   readonly name: string
-  /** Where the text is kept: `blob_` and the SHA-256 of it. */
+  /** The address of the text: `blob_` and its SHA-256. */
   readonly ref: string
 }

@@ -46,7 +46,7 @@ export async function receive(ports: PlanPorts, core: Ports, submission: PlanSub
 }
 
 interface Place {
-  /** A session that exists. Without it, `own` is opened; it gets agents when it is given a task. */
+  /** An existing session. Undefined: the session `own` is opened. */
   readonly session_id: string | undefined
   readonly own: string
   readonly actor: Actor
@@ -71,7 +71,7 @@ export function appendTo(engine: Engine, { session_id, own, actor, refuse }: Pla
   return engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
 }
 
-/** Compares what was submitted: the policy and registry of the operator may have changed since. */
+/** Compares only the submitted parts: the operator's policy and registry may have changed since. */
 async function wasReceived(engine: Engine, coordination_id: string, given: Given): Promise<boolean> {
   const { runelog } = engine
   const row = await runelog.row(subjects, coordination_id)
@@ -90,11 +90,11 @@ async function wasReceived(engine: Engine, coordination_id: string, given: Given
 /** The policy and the registry of the application, for submissions that bring none. */
 type Defaults = { readonly policy: Json; readonly registry: () => Promise<RegistrySnapshot> }
 
-/** Everything that the Coordinator will see, and what is recorded. Secrets are taken out before it sees them. */
+/** Builds the payload to record, with the whole input. Secrets are removed before the Coordinator sees it. */
 async function readSubmission(given: Given, defaults: Defaults, ports: Ports, redactor: Redactor) {
   const registry = given.registry ?? (await defaults.registry())
   const whole: CoordinationInput = { policy: defaults.policy, ...given, registry }
-  // Refuses by name a part that has no canonical text, also one of the operator.
+  // `begin` refuses by name a part without canonical text, also one of the operator.
   begin(whole, ports)
   const input = takenIn(whole, { ...ports, redactor })
   const { run_id } = begin(input, ports)
@@ -104,7 +104,7 @@ async function readSubmission(given: Given, defaults: Defaults, ports: Ports, re
 
 type Given = Omit<CoordinationInput, 'policy' | 'registry'> & Partial<CoordinationInput>
 
-/** The part of the input that is the submitter's: a copy, each part within limits and refused by its name. */
+/** Copies the submitted parts of the input, each within limits. A part that does not fit is refused by its name. */
 function givenIn(submission: PlanSubmission, { sha256 }: Pick<Ports, 'sha256'>): Given {
   if (typeof submission !== 'object' || submission === null)
     throw faults.input_unfit({ what: 'A plan', problem: 'It is not an object with an intent.' })
@@ -132,13 +132,13 @@ export function takenIn<G extends { readonly intent: Json }>(given: G, { sha256,
   return { ...cleaned, intent: sealIntent(cleaned.intent, sha256) }
 }
 
-/** What plans need from the application. */
+/** The ports that plans need from the application. */
 export interface PlanPorts extends Defaults {
   /** The runtime whose sessions the plans live in. */
   readonly engine: () => Engine
   readonly blobs: Blobs
   /** Loads the rule engine; called by the first plan. */
   readonly rules: () => Promise<RuleEngine>
-  /** The key that signs what is frozen, and how its signature is checked. Without it, nothing is signed. */
+  /** The key that signs frozen files, and the check of its signatures. Without it, nothing is signed. */
   readonly signing?: () => Promise<{ readonly signer: Signer; readonly signature: SignatureCheck }>
 }

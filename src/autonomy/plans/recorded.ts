@@ -11,21 +11,21 @@ import { erased } from '../../runes/redaction.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { PlanFile, PlanMove, PlanQuestions, PlanRow, PlanView } from './plans.ts'
 
-/** What the log of a session says about one coordination. */
+/** The record of one coordination in the log of its session. */
 export interface Recorded {
   readonly coordination_id: string
   readonly received: Rune<'coordination.received'>
   readonly moves: readonly Rune<'coordination.moved'>[]
-  /** What arrived, in the order in which it was recorded. */
+  /** The answers, timeouts and withdrawals, in the order in which they were recorded. */
   readonly rounds: readonly AnswerRound[]
-  /** Every pack that was put to a person, oldest first. */
+  /** Every question pack, oldest first. */
   readonly asked: readonly Asked[]
   readonly files: readonly PlanFile[]
 }
 
 interface Asked extends PlanQuestions {
   readonly is_open: boolean
-  /** The key of the answer, if it has one. */
+  /** The idempotency key of the answer. Null: there is none. */
   readonly idempotency_key: string | null
 }
 
@@ -95,7 +95,7 @@ export function readBack<T>(document: unknown): T {
   return document as T
 }
 
-/** Null also where it was redacted. */
+/** Why the coordination failed. Null: it did not fail, or the reason is redacted. */
 function failureOf({ moves }: Recorded): FailurePack | null {
   const last = moves.at(-1)
   return last?.redacted === true ? null : ((last?.payload.failure as FailurePack | undefined) ?? null)
@@ -128,7 +128,7 @@ export function viewOf(recorded: Recorded): PlanView {
   }
 }
 
-/** Every coordination there is, by state, the one that moved last at the end. */
+/** All coordinations by state; the one that moved last comes last. */
 export const coordinations: ReadModel<PlanRow> = {
   name: 'coordinations',
   version: 1,
@@ -168,7 +168,7 @@ export function rerun(recorded: Recorded, ports: Ports): Progress {
   return progress
 }
 
-/** One move further, or to where it rests. What was refused on the way moves nothing. */
+/** Makes the next move, or runs until the coordination rests. A refused answer makes no move. */
 export function nextMove(progress: Progress, ports: Ports): Progress {
   let at = progress
   while (!isAtRest(at) && at.entries.length === progress.entries.length) at = step(at, ports)

@@ -13,7 +13,7 @@ interface Drawing {
   readonly shape: Shape
   readonly phases: readonly PlannedPhase[]
   readonly nodes: GraphNode[]
-  /** By their ends: a second edge between the same nodes is not drawn. */
+  /** Edges by their two ends: a second edge between the same nodes is not drawn. */
   readonly edges: Map<string, Edge>
   readonly lanes: Map<string, string[]>
 }
@@ -70,7 +70,7 @@ export function buildGraph(shape: Shape, given: Given, stage: ExecutionGraph['st
   }
 }
 
-/** Over what is executed: nodes, edges and lanes. */
+/** The checksum of everything that is executed: nodes, edges and lanes. */
 export function graphChecksum(
   { nodes, edges, swimlanes }: Pick<ExecutionGraph, 'nodes' | 'edges' | 'swimlanes'>,
   sha256: Sha256,
@@ -78,7 +78,7 @@ export function graphChecksum(
   return checksumOf({ nodes, edges, swimlanes }, sha256)
 }
 
-/** Draws gates one after the other behind these nodes. Returns the nodes that what follows comes behind. */
+/** Draws gates one after the other behind `ends`. Returns the last nodes, for the next part to follow. */
 function drawGates(
   drawing: Drawing,
   categories: readonly ReviewCategory[],
@@ -143,7 +143,7 @@ function drawQuestions(drawing: Drawing) {
   }
 }
 
-/** Each category is reviewed before the first phase that has something to show it; with nothing to show, at the end. */
+/** The gate of a category comes before the first phase with a step that it reviews. Without one, it comes last. */
 function gatesByPhase(phases: readonly PlannedPhase[], { placed }: Shape, categories: readonly ReviewCategory[]) {
   const before = new Map<string, ReviewCategory[]>()
   const atEnd: ReviewCategory[] = []
@@ -220,7 +220,7 @@ function categoryGate(category: ReviewCategory, { phase, workflow_id }: PlannedP
   }
 }
 
-/** A placeholder: it may stand in a draft and never in a final graph. */
+/** Draws an open question as a placeholder: a draft may have it, a final graph may not. */
 function questionNode({ question_id, question_text }: Question): GraphNode {
   return { node_id: `node_${question_id}`, node_type: 'question', label: question_text, question_ref: question_id }
 }
@@ -236,7 +236,7 @@ interface PlannedPhase {
   readonly phase: PhaseName
   readonly agent_id: string
   readonly parallel: boolean
-  /** Node ids. Empty for the first phase of the first workflow. */
+  /** The nodes of the phases before it. Empty for the first phase of the first workflow. */
   readonly after: readonly string[]
 }
 

@@ -1,9 +1,9 @@
 import type { ExecutionIntent } from '../schemas/intent.ts'
 import type { ExecutionGraph, GraphNode } from '../schemas/plan.ts'
 
-/** Each check names the nodes that offend it; none means that it holds. */
+/** Each check returns the ids that violate it. An empty list means that the check holds. */
 
-/** One cycle, in order, each node once; empty for a graph that has none. */
+/** Returns one cycle, in order, each node once. Empty: the graph has no cycle. */
 export function cycleIn({ nodes, edges }: Pick<ExecutionGraph, 'nodes' | 'edges'>): readonly string[] {
   const next = Map.groupBy(edges, ({ from_node }) => from_node)
   const done = new Set<string>()

@@ -12,7 +12,7 @@ export interface PlacedStep {
   readonly step: PlannedStep
   readonly decision: RuleDecision
   readonly risk: RiskLevel
-  /** What a reviewer has to check first; empty if no review is required. */
+  /** The criteria of the review before this step. Empty: no review is required. */
   readonly review_criteria: readonly string[]
   readonly depends_on: readonly string[]
 }
@@ -116,7 +116,7 @@ function appliedAnswer(answered: AnswerInForce): ExecutionGraph['applied_answers
   }
 }
 
-/** The effects that make a category's reviewers want to see a plan before it gets there. */
+/** For each review category, the effects of the steps that its reviewers have to see. */
 const reviewedEffects: { readonly [C in ReviewCategory]: readonly Effect[] } = {
   security: ['security'],
   data: ['data'],

@@ -8,7 +8,7 @@ import { listOf } from '../schemas/scalars.ts'
 import { listArtifacts, type PlanProblem } from './lineage.ts'
 import { markdownOf } from './markdown.ts'
 
-/** Name to text. JSON files hold the canonical text and no more, so `sha256sum` gives an artifact's checksum. */
+/** Text by file name. A JSON file is exactly the canonical text, so `sha256sum` gives the checksum of its artifact. */
 export type FrozenFiles = Readonly<Record<string, string>>
 
 /** The files of an ended coordination: each artifact as canonical JSON and as Markdown. Throws `coordination_not_over`. */
@@ -135,7 +135,7 @@ export function seal(text: string, signer: Signer): Envelope {
   }
 }
 
-/** Null when the envelope holds exactly this text, signed by exactly this key, if one is given; otherwise what is wrong. */
+/** The problem of an envelope. Null: it holds exactly this text, signed by exactly this key, if one is given. */
 export function sealProblem(value: unknown, text: string, check: SignatureCheck | undefined): string | null {
   const parsed = envelope.safeParse(value)
   if (!parsed.success) return 'it is not an envelope'
@@ -165,7 +165,7 @@ function base64(bytes: Uint8Array): string {
   return btoa(text)
 }
 
-/** When each move was made and how long the state before it lasted, waiting included. */
+/** The time of each move, and how long the state before it lasted, waiting included. */
 const journal = z.strictObject({
   schema_version: z.literal('1.0.0'),
   coordinator_run_id: z.string(),

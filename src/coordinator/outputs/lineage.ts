@@ -20,16 +20,16 @@ export interface PlanProblem {
   readonly file: string
   /** The check that failed. */
   readonly check: 'schema' | 'checksum' | 'lineage' | 'topology' | 'signature'
-  /** What is wrong, for people. */
+  /** The problem, in words for people. */
   readonly message: string
 }
 
-/** The JSON files of a plan, read. */
+/** The parsed JSON files of a plan. */
 export type Documents = ReadonlyMap<string, Json>
 
 interface NamedArtifact {
   readonly type: ArtifactType
-  /** The name of its files: rounds are numbered. */
+  /** The name of its files; rounds are numbered. */
   readonly name: string
   readonly id: string
   readonly artifact: unknown
@@ -56,7 +56,7 @@ export function artifactId(type: ArtifactType, artifact: unknown): string {
   return String(Object(artifact)[artifactTypes[type].id])
 }
 
-/** Everything that was produced so far, named. */
+/** All artifacts so far, each with the name of its files. */
 export function listArtifacts(artifacts: Artifacts): readonly NamedArtifact[] {
   return (Object.keys(artifactTypes) as ArtifactType[]).flatMap((type) => {
     const held = artifacts[type]
@@ -98,12 +98,12 @@ export function inputChecksum(what: string, value: Json, sha256: Sha256): string
   }
 }
 
-/** The same origins always have the same run id. */
+/** The run id of these origins. The same origins always have the same run id. */
 export function runIdOf(origins: Origins, { sha256 }: Pick<Ports, 'sha256'>): string {
   return `coord_run_${checksumOf(origins, sha256).slice(0, 32)}`
 }
 
-/** From the intent through the registry to what has been produced so far. */
+/** The lineage from the intent through the registry to the artifacts so far. */
 export function lineageOf({ run_id, input, artifacts, ledger, entries }: Progress, ports: Ports): Lineage {
   return {
     schema_version: '1.0.0',

@@ -86,7 +86,7 @@ function mermaid({ nodes, edges }: ExecutionGraph): string[] {
   ]
 }
 
-/** A label may hold anything; a diagram may not end because of it. */
+/** Replaces the characters of a label that could end the diagram. */
 const quoted = (label: string): string => label.replaceAll(/["`<>\n]/g, ' ')
 
 function questionsMarkdown({ pack_id, round, questions, resolved_by_default }: QuestionPack): string {
@@ -103,7 +103,7 @@ function questionsMarkdown({ pack_id, round, questions, resolved_by_default }: Q
       `Without an answer${fallback.action === 'use' ? `: ${plain(fallback.value)}` : ' the plan is blocked'}. ${plain(fallback.explanation)}`,
       `Evidence: ${plainList(question.evidence_refs)}`,
     ]),
-    '## Settled by default',
+    '## Answered by default',
     bullets(resolved_by_default, ({ key, value, reason }) => `${plain(key)} = ${plain(value)}: ${plain(reason)}`),
   )
 }
@@ -180,7 +180,7 @@ export function markdownOf(type: string, artifact: Json): string {
   return pages[type]?.write(artifact) ?? page(`# ${title}`, lines(artifact, 0).join('\n') || '_Empty._')
 }
 
-/** Words from outside stand in Markdown as words: they cannot open a table cell, a heading or a link. */
+/** Escapes a text from outside, so that it cannot open a table cell, a heading or a link. */
 export function plain(text: string): string {
   const marked = text.replaceAll(/[\\`*_{}[\]<>#|]/g, (mark) => `\\${mark}`)
   if (!marked.includes('\n')) return marked

@@ -14,7 +14,7 @@ import * as frozen from './freeze.ts'
 import { artifactId, artifactTypes, type Documents, originsIn, type PlanProblem, runIdOf } from './lineage.ts'
 import { markdownOf } from './markdown.ts'
 
-/** Computes everything in the files of a plan again and compares. Only `signature` finds a consistent rewrite of all files. */
+/** Computes all files of a plan again and compares. Only `signature` finds a consistent rewrite of all files. */
 export function verifyPlan(
   files: frozen.FrozenFiles,
   { sha256 }: Pick<Ports, 'sha256'>,
@@ -52,7 +52,7 @@ function readDocuments(files: frozen.FrozenFiles, problems: PlanProblem[]): Docu
   return documents
 }
 
-/** The value, if the text is the one canonical text of it. */
+/** Parses a text. Undefined: it is not the canonical text of its value. */
 function parsed(text: string): Json | undefined {
   try {
     const value: Json = JSON.parse(text)
@@ -119,7 +119,7 @@ function tapeProblems(tape: RunTape, documents: Documents, sha256: Sha256): Plan
   return [...problems, ...outputProblems(tape, documents, sha256)]
 }
 
-/** Every output on the tape is a file with the recorded checksum, and every such file is on the tape. */
+/** Checks that every output on the tape is a file with the recorded checksum, and every such file is on the tape. */
 function outputProblems(tape: RunTape, documents: Documents, sha256: Sha256): PlanProblem[] {
   const recorded = tape.entries.flatMap(({ outputs_produced }) => outputs_produced)
   const kept = [...documents].flatMap(([name, value]) => {
@@ -221,7 +221,7 @@ function topologyProblems(documents: Documents, sha256: Sha256): PlanProblem[] {
   })
 }
 
-/** The audit log has every entry that the tape names, in order, each with the id that its content gives. */
+/** Checks that the audit log has every entry that the tape names, in order, each with the id of its content. */
 function auditProblems(log: AuditLog, tape: RunTape, sha256: Sha256): PlanProblem[] {
   const file = 'audit_log.json'
   const problems: string[] = []
@@ -242,7 +242,7 @@ function auditProblems(log: AuditLog, tape: RunTape, sha256: Sha256): PlanProble
   return problems.map((message) => ({ file, check: 'lineage', message }))
 }
 
-/** Every artifact whose id is a hash of what it names has that id. A document without its shape is reported elsewhere. */
+/** Checks ids that are hashes of their content. A document without its shape is reported elsewhere. */
 function idProblems(documents: Documents, { run_id, failure_info }: RunTape, sha256: Sha256): PlanProblem[] {
   const id = (prefix: string, value: unknown) => idOf(prefix, value, sha256)
   const final = schemas.execution_graph.safeParse(documents.get('execution_graph.json')).data

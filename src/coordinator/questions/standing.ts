@@ -5,15 +5,15 @@ import type { AcceptedAnswer, AnswerLedger, Ports, Progress } from '../progress.
 import type { AnswerInForce } from '../rules/adjudicate.ts'
 import { blockingLevel, type OpenQuestion, type Question } from '../schemas/questions.ts'
 
-/** The open questions, divided by what mode, policy and budget allow. */
+/** The questions, grouped by the limits of mode, policy and budget. */
 export interface Governed {
-  /** To be asked, most pressing first. */
+  /** The questions to ask, most pressing first. */
   readonly ask: readonly Question[]
   /** Answers given, and the defaults of questions that may not be asked. */
   readonly inForce: readonly AnswerInForce[]
-  /** May not be asked, and have no usable default. */
+  /** Questions that may not be asked and have no usable default. */
   readonly stuck: readonly Question[]
-  /** May be asked, exceed the budget, and need an answer. */
+  /** Questions that may be asked, exceed the budget and need an answer. */
   readonly overflow: readonly Question[]
 }
 

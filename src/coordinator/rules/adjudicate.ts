@@ -141,7 +141,7 @@ export function effectOf({ question, value }: AnswerInForce) {
   return question.suggested_answers.find((answer) => answer.value === value)?.effect ?? {}
 }
 
-/** Everything a rule may look at when it judges one step. Lists are sorted: their order means nothing. */
+/** Everything that a rule may read when it judges one step. Lists are sorted: their order means nothing. */
 function ruleRequest(
   step: PlannedStep,
   { intent, policy, context }: Given,

@@ -10,7 +10,7 @@ interface Types {
 
 type Attribute = { readonly type: keyof Types; readonly meaning: string }
 
-/** Everything that a rule can see of a step. The schema for Cedar, the type and the reference page are made of this. */
+/** Everything that a rule can read of a step. The schema for Cedar, the type and the reference page follow from it. */
 // biome-ignore format: tables are audited by eye
 export const ruleAttributes = {
   step:               { type: 'String',      meaning: 'The step: `step_id` of the planned command, else its `command_id`.' },
@@ -60,7 +60,7 @@ ${Object.entries(ruleAttributes)
 };
 `
 
-/** The rule language. An implementation is deterministic and never passes over a rule in silence. */
+/** The rule language. An implementation is deterministic and ignores no rule silently. */
 export interface RuleEngine {
   /** Name and version: part of every decision and of the lineage. */
   readonly version: string
@@ -72,9 +72,9 @@ export interface RuleEngine {
 
 /** The result of checking a rule. */
 export interface RuleCheck {
-  /** Null when it cannot even be read. */
+  /** The annotations of the rule. Null: it cannot be parsed. */
   readonly annotations: Readonly<Record<string, string | undefined>> | null
-  /** What is wrong with the rule. Empty: it can be evaluated. */
+  /** The problems of the rule. Empty: it can be evaluated. */
   readonly problems: readonly string[]
 }
 
@@ -119,13 +119,13 @@ export function readCondition(text: string): Condition {
 export interface ConditionEngine {
   /** Name and version: part of every decision. */
   readonly version: string
-  /** What is wrong with a rule. Undefined: it can be evaluated. */
+  /** Returns the problem of a rule. Undefined: it can be evaluated. */
   check(rule: string): string | undefined
   /** Returns a problem for a rule that fails while it is evaluated, such as one that reads a missing result. */
   evaluate(rule: string, context: ConditionContext): { readonly holds: boolean } | { readonly problem: string }
 }
 
-/** What a rule can see: the steps before its own, by their ids. */
+/** The values that a rule can read: the steps before its own, by their ids. */
 export interface ConditionContext {
   readonly tasks: Readonly<Record<string, ConditionTask>>
 }

@@ -42,7 +42,7 @@ export function coordinatorJsonSchemas(): Readonly<Record<CoordinatorSchemaName,
   ) as Readonly<Record<CoordinatorSchemaName, object>>
 }
 
-/** What a coordination is frozen from. */
+/** The parts of a coordination that `freeze` takes. */
 export const coordinationShape = z.strictObject({
   run_id: z.string(),
   tape: runTape,
@@ -64,7 +64,7 @@ export const coordinationShape = z.strictObject({
   }),
 })
 
-/** What may arrive from outside. The coordination itself reports whether an answer pack fits. */
+/** The rounds from outside. The coordination itself reports whether an answer pack fits. */
 export const roundsShape = z.array(
   z.union(
     [
@@ -76,7 +76,7 @@ export const roundsShape = z.array(
   ),
 )
 
-/** By key or id of a question. */
+/** Choices by key or id of a question. */
 export const choicesShape = z.record(
   z.string(),
   z.union([z.string(), z.strictObject({ text: z.string() }), z.strictObject({ data: z.unknown() })], {
@@ -84,8 +84,8 @@ export const choicesShape = z.record(
   }),
 )
 
-/** The files of a registry, read. */
+/** The parsed files of a registry. */
 export const sourcesShape = listOf({ name: z.string(), content: z.unknown() })
 
-/** The files of a plan, name to text. */
+/** The files of a plan, text by name. */
 export const filesShape = z.record(z.string(), z.string())

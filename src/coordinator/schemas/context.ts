@@ -5,7 +5,7 @@ import { closed, type Effect, evidenceRef, listOf, mode, riskLevel, sha256Hex, t
 /** How many questions may be asked in a mode, and by a plan of a goal, where no number is named. */
 export const questionBudgets = { semi_auto: 3, interactive: 999, goal: 10 } as const
 
-/** Every field of a policy that does something, by its path: what it does, and what holds without it. */
+/** Every field of a policy that has an effect, by its path, with the effect and the default. */
 // biome-ignore format: tables are audited by eye
 export const policyFields: Readonly<Record<string, { readonly effect: string; readonly usual: string }>> = {
   mode:                                { effect: 'The stricter of this and the mode of the intent holds: `interactive`, `semi_auto`, `full_auto`.', usual: 'required' },
@@ -30,19 +30,19 @@ export const goneFields = {
   timeout_seconds: 'give the time for answers with the submission, and the time for execution with the goal.',
 } as const
 
-/** What the operator allows, whatever an intent asks for. The Coordinator enforces every field; `policyFields` says how. */
+/** The limits of the operator, for any intent. The Coordinator enforces every field; `policyFields` says how. */
 export const executionPolicy = closed(
   {
     schema_version: z.literal('1.0.0'),
     mode,
-    /** Forced to 0 in full_auto. */
+    /** The limit of questions; `full_auto` forces it to 0. */
     question_budget: z.int().min(0).optional(),
     risk_profile: z.enum(['safe', 'aggressive_safe', 'aggressive']).default('safe'),
     /** Whether a question that may not be asked falls back to its default; otherwise it blocks. */
     auto_fallback: z.boolean().default(true),
     min_memory_items: z.int().min(0).default(0),
     constraints: closed({
-      /** Without it, the risk profile decides. */
+      /** Default: from the risk profile. */
       max_files_per_commit: z.int().min(1).optional(),
       /** Command ids or effects that may not be planned at all. */
       forbidden_operations: z.array(z.string().min(1)).default([]),
@@ -57,7 +57,7 @@ export const executionPolicy = closed(
     }).prefault({}),
     model_routing: closed({
       local_only: z.boolean().default(false),
-      /** None means any. */
+      /** Default: any provider. */
       allowed_providers: z.array(z.string().min(1)).optional(),
     }).prefault({}),
     /** Notes for people. */
@@ -98,12 +98,12 @@ interface Planned {
   readonly isDestructive: boolean
 }
 
-/** What is remembered about the project. It must exist; it may be empty. */
+/** The memory about the project. It must exist; it may be empty. */
 export const memoryPack = z.strictObject({
   schema_version: z.literal('1.0.0'),
   project_id: z.string().min(1),
   memories: listOf({
-    /** What an `evidence_refs` names. */
+    /** The id that `evidence_refs` cite. */
     id: evidenceRef,
     type: z.string().min(1),
     scope: z.enum(['project', 'repo', 'task', 'agent']),
@@ -127,7 +127,7 @@ const evidence = z.strictObject({
 
 const cited = { evidence_refs: z.array(evidenceRef).min(1) }
 
-/** What a scan of the project found. Every fact says in which file and line. */
+/** The result of a scan of the project. Every fact says in which file and line it is. */
 export const factPack = z.strictObject({
   schema_version: z.literal('1.0.0'),
   project_id: z.string().min(1),
@@ -154,7 +154,7 @@ export const contextBundle = z.strictObject({
   schema_version: z.literal('1.0.0'),
   memory_context: memoryPack,
   fact_pack: factPack,
-  /** With its defaults filled in. */
+  /** The policy, with its defaults filled in. */
   policy: executionPolicy,
   effective: z.strictObject({
     mode,

@@ -7,7 +7,7 @@ export const intentSchemaVersion = '0.9.1'
 
 const noLocks = 'must be { mode: none, paths: [] } or left out: no part of Statewright takes locks on files or tasks'
 
-/** A reference may pin what its author saw; the precheck reports what moved since. */
+/** Pins the content that the author saw. The precheck reports later changes. */
 const pin = { version: s.semver.optional(), checksum: s.sha256Hex.optional() }
 
 const selectedWorkflow = z.strictObject({
@@ -27,12 +27,12 @@ const selectedAgent = z.strictObject({
 const plannedCommand = z.strictObject({
   command_id: s.contentId,
   ...pin,
-  /** Names this use of the command within the intent. Without it the command's id does. */
+  /** The name of this use of the command within the intent. Default: the command's id. */
   step_id: s.contentId.optional(),
   intent: s.sentence,
   effects: z.array(s.effect).min(1).max(6),
   risk_level: s.riskLevel,
-  /** May be empty here: red line 4 speaks when the graph is drafted, and names the node. */
+  /** May be empty here: red line 4 is checked when the graph is drafted, and names the node. */
   evidence_refs: z.array(s.evidenceRef).max(30),
   workflow_id: s.contentId.optional(),
   phase: s.phaseName.optional(),
@@ -42,7 +42,7 @@ const plannedCommand = z.strictObject({
   condition: s.sentence.optional(),
 })
 
-/** A proposal. It never carries anything to execute; the unknown keys it might hide in are refused. */
+/** A proposal. It carries nothing to execute; unknown keys, in which that might hide, are refused. */
 export const executionIntent = z
   .strictObject({
     id: z.string().regex(/^intent_[a-z0-9_]{6,64}$/, 'must be intent_ and 6 to 64 of a-z, 0-9, _'),
@@ -83,7 +83,7 @@ export const executionIntent = z
       .array(
         openQuestion.safeExtend({
           evidence_refs: z.array(s.evidenceRef).max(30),
-          /** The steps it bears on; none means the whole plan. */
+          /** The steps that the answer affects. Default: the whole plan. */
           affects_steps: z.array(s.contentId).max(80).optional(),
         }),
       )
@@ -111,7 +111,7 @@ export const executionIntent = z
       execution: z.literal('forbidden'),
       no_fabrication: z.literal(true),
       registry_only: z.literal(true),
-      /** Version 0.9.1 of the shape has it. Nothing here takes locks, so only the value that asks for none is taken. */
+      /** Part of version 0.9.1. The Coordinator takes no locks, so it accepts only the value that asks for none. */
       lock_scope: z
         .strictObject({ mode: z.literal('none', noLocks), paths: z.array(z.string()).max(0, noLocks) })
         .optional(),

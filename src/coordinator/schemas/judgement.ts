@@ -20,7 +20,7 @@ export const precheckReport = z.strictObject({
   policy_problems: z.array(s.problem),
   registry: z.strictObject({
     snapshot_id: s.sha256Hex,
-    /** What the intent's references mean in this registry, and every rule in force. */
+    /** The references of the intent as this registry resolves them, and every rule in force. */
     confirmed: z.array(registryReference),
     problems: z.array(s.problem),
     drift: z.array(s.problem),
@@ -68,7 +68,7 @@ const ruleDecision = z.strictObject({
 export const ruleDecisions = z.strictObject({
   decisions_id: z.string().regex(/^decs_[0-9a-f]{16}$/),
   schema_version: z.literal('1.0.0'),
-  /** 1, and one more for each time answers sent the plan back to the rules. */
+  /** Starts at 1 and rises each time answers send the plan back to the rules. */
   round: z.int().min(1),
   decisions: z.array(ruleDecision),
 })
@@ -86,7 +86,7 @@ export const riskAssessment = z.strictObject({
   schema_version: z.literal('1.0.0'),
   overall_risk: s.riskLevel,
   declared_risk: s.riskLevel,
-  /** What the level rests on. The highest of them is the overall risk. */
+  /** The reasons for the level. The highest of them is the overall risk. */
   factors: s
     .listOf({
       source: z.enum(['intent', 'command', 'rule', 'answer']),

@@ -39,7 +39,7 @@ const swimlane = z.strictObject({
   node_refs: z.array(nodeId),
 })
 
-/** The plan. It is the only thing an executor may take from here. */
+/** The plan: the only output that an executor may take. */
 export const executionGraph = z.strictObject({
   graph_id: z.string().regex(/^graph_[0-9a-f]{16}$/),
   schema_version: z.literal('0.9.2'),
@@ -55,7 +55,7 @@ export const executionGraph = z.strictObject({
     reason: z.string(),
     rule_refs: z.array(s.contentId),
   }),
-  /** How defaults and answers shaped it. Empty in a draft. */
+  /** The effects of defaults and answers on the plan. Empty in a draft. */
   applied_answers: s.listOf({
     question_id: z.string(),
     key: s.contentId,
@@ -84,16 +84,16 @@ const measure = z.strictObject({
   allowed: z.number().min(0).nullable(),
   /** `not_evaluated`: the known sum is allowed, and at least one step has no estimate. */
   within: z.enum(['yes', 'no', 'not_evaluated']),
-  /** Where the figure comes from, step by step. A file that several steps change counts for the first of them. */
+  /** The source of the figure, step by step. A file that several steps change counts for the first of them. */
   basis: s.listOf({ step_id: s.contentId, amount: z.number().min(0), source: z.string() }),
-  /** Steps whose registry entry says nothing about it. */
+  /** Steps without this estimate in the registry. */
   not_estimated: z.array(s.contentId),
 })
 
 /** The figures of the impact, in the order in which they are shown. */
 export const measures = ['files', 'files_per_commit', 'commits', 'tokens', 'cost_usd'] as const
 
-/** What a reviewer reads before anything runs. */
+/** The plan as a reviewer reads it before anything runs. */
 export const reviewPack = z.strictObject({
   pack_id: z.string().regex(/^review_[0-9a-f]{16}$/),
   schema_version: z.literal('2.2.0'),
@@ -137,7 +137,7 @@ export const reviewPack = z.strictObject({
   }),
   requires_review: z.array(s.reviewCategory),
   warnings: s.listOf({ step_id: s.contentId, rule_id: s.contentId, reason: z.string() }),
-  /** All five, on the plan as it is about to be frozen. */
+  /** All five red lines, checked on the plan that is about to be frozen. */
   red_lines: z.array(s.redLine).length(5),
 })
 
@@ -155,7 +155,7 @@ export const failureTypes = [
   'red_line_violation',
 ] as const
 
-/** Why a coordination ended without a plan, and what can be done about it. */
+/** The reason why a coordination ended without a plan, with suggestions. */
 export const failurePack = z.strictObject({
   failure_id: z.string().regex(/^failure_[0-9a-f]{16}$/),
   schema_version: z.literal('2.0.0'),
@@ -178,7 +178,7 @@ export type FailureType = (typeof failureTypes)[number]
 /** See `failurePack`. */
 export type FailurePack = z.infer<typeof failurePack>
 
-/** A coordination in one screen. */
+/** The summary of a coordination that made a plan. */
 export const runSummary = z.strictObject({
   schema_version: z.literal('1.1.0'),
   coordinator_run_id: z.string(),
@@ -192,7 +192,7 @@ export const runSummary = z.strictObject({
   dropped_steps: z.int().min(0),
   warnings: z.int().min(0),
   questions_asked: z.int().min(0),
-  /** Given by someone. */
+  /** Answers that a client gave. */
   answers_applied: z.int().min(0),
   /** Questions without an answer that got their default. */
   defaults_applied: z.int().min(0),

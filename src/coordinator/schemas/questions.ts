@@ -7,7 +7,7 @@ export const questionType = z.enum(['clarification', 'blocker', 'optimization', 
 /** Highest first: over budget, the first ones are kept. */
 export const blockingLevel = z.enum(['critical', 'high', 'medium', 'low'])
 
-/** The keys of what the Coordinator asks by itself. */
+/** The keys of the Coordinator's own questions. */
 const ownKeys: readonly string[] = ['evidence_not_found', 'no_way_back']
 
 /** Keys that name more than one question, each with its position: an answer by key must mean one question. */
@@ -20,7 +20,7 @@ export function keyProblems(questions: readonly { readonly key: string }[]): { a
   })
 }
 
-/** What choosing an answer does to the plan. Steps are named as in the intent. */
+/** The effect of an answer on the plan. Steps are named as in the intent. */
 const answerEffect = z.strictObject({
   drop_steps: z.array(contentId).max(80).optional(),
   review_steps: z.array(contentId).max(80).optional(),
@@ -28,7 +28,7 @@ const answerEffect = z.strictObject({
 })
 
 const suggestedAnswer = z.strictObject({
-  /** What an answer pack says to choose it, and what rules see as `key=value`. */
+  /** The value that selects this answer; rules see `key=value`. */
   value: contentId,
   answer_text: sentence,
   rationale: sentence,
@@ -51,7 +51,7 @@ const fields = {
   default_strategy: defaultStrategy,
 }
 
-/** Something its author knows to be open: an intent or a registry command brings it along. */
+/** An open question of an author, from an intent or from a command of the registry. */
 export const openQuestion = z
   .strictObject(fields)
   .superRefine(({ suggested_answers, default_strategy: fallback }, issues) => {
@@ -68,7 +68,7 @@ export type OpenQuestion = z.infer<typeof openQuestion>
 const question = z.strictObject({
   question_id: z.string().regex(/^q_[0-9a-f]{16}$/),
   ...fields,
-  /** Longer than its author may write: it also says why earlier answers were refused. */
+  /** May exceed the author's limit: the Coordinator appends why earlier answers were refused. */
   context: z.string().min(10).max(8000),
   evidence_refs: z.array(evidenceRef),
   impact: z.strictObject({
@@ -84,7 +84,7 @@ export const questionPack = z.strictObject({
   schema_version: z.literal('1.0.0'),
   coordinator_run_id: z.string(),
   intent_id: z.string(),
-  /** 1, and one more each time answers conflicted with the rules. */
+  /** Starts at 1 and rises each time answers conflict with the rules. */
   round: z.int().min(1),
   questions: z.array(question).min(1).max(50),
   policy_constraints: z.strictObject({
@@ -93,7 +93,7 @@ export const questionPack = z.strictObject({
     budget_consumed: z.int().min(0),
     budget_remaining: z.int(),
   }),
-  /** Uncertainties that are not asked, and what stands in for an answer. */
+  /** Questions that are not asked, each with the default that replaces an answer. */
   resolved_by_default: listOf({ question_id: z.string(), key: contentId, value: contentId, reason: z.string() }),
 })
 
@@ -111,13 +111,13 @@ const about = {
 
 const json: z.ZodType<Json> = z.json()
 
-/** An answer to one question. What is not one of the suggested answers has no effect but that a person reviews the steps. */
+/** An answer to one question. An answer in other words has one effect: a person reviews the affected steps. */
 const answer = z.discriminatedUnion('answer_type', [
   /** One of the suggested answers, by its value. */
   z.strictObject({ ...about, answer_type: z.literal('choice'), value: contentId.optional() }),
-  /** In words. Words that are a suggested answer choose it. */
+  /** An answer in words. Words that equal a suggested answer choose it. */
   z.strictObject({ ...about, answer_type: z.literal('text'), answer_text: answerText }),
-  /** As data, up to 4,000 characters of JSON. */
+  /** An answer as data, up to 4,000 characters of JSON. */
   z.strictObject({ ...about, answer_type: z.literal('structured'), answer_data: json }),
   /** The default of the question. */
   z.strictObject({ ...about, answer_type: z.literal('fallback'), value: contentId.optional() }),

@@ -19,7 +19,7 @@ const auditEventTypes = [
   'policy_enforcement',
 ] as const
 
-/** One significant decision. The tape has every move; this has what an auditor asks about first. */
+/** One significant decision, for an auditor. The tape has every move. */
 export const auditEntry = z.strictObject({
   log_id: z.string().regex(/^log_[0-9a-f]{16}$/),
   sequence: z.int().min(1),
@@ -63,13 +63,13 @@ export const outputProduced = z.strictObject({
 /** One move. */
 export const tapeEntry = z.strictObject({
   sequence: z.int().min(1),
-  /** INIT stands before the first state: the intent had not been received. */
+  /** INIT is the state before the first one: the intent had not been received. */
   from_state: z.union([z.literal('INIT'), state]),
   to_state: state,
   trigger: z.enum(['received', ...triggerNames(coordinationMachine)]),
   guards_evaluated: z.array(guardReading),
   outputs_produced: z.array(outputProduced),
-  /** What was written to the audit log since the entry before, in its order. */
+  /** The entries of the audit log since the tape entry before, in order. */
   audit_log_ids: z.array(z.string()),
 })
 
@@ -105,7 +105,7 @@ export const runTape = z.strictObject({
   intent_id: z.string().nullable(),
   coordinator_version: z.string(),
   machine: z.strictObject({ name: z.literal('coordination'), version: z.int(), digest: sha256Hex }),
-  /** Where it stands; a closed tape stands in a terminal state and takes no further entry. */
+  /** The current state. A closed tape is in a terminal state and takes no further entry. */
   state,
   is_closed: z.boolean(),
   entries: z.array(tapeEntry).min(1),
@@ -134,21 +134,21 @@ export type RuleEvaluation = z.infer<typeof ruleEvaluation>
 /** See `runTape`. */
 export type RunTape = z.infer<typeof runTape>
 
-/** The coordination that this one takes the place of. */
+/** The coordination that this one replaces. */
 export const recovers = z.strictObject({
   run_id: z.string(),
   final_state: z.enum(endNames(coordinationMachine)),
   tape_checksum: sha256Hex,
 })
 
-/** From the intent through the registry versions to the outputs: enough to repeat the run and compare. */
+/** The lineage from the intent through the registry versions to the outputs: enough to repeat the run and compare. */
 export const lineage = z.strictObject({
   schema_version: z.literal('1.0.0'),
   coordinator_run_id: z.string(),
   coordinator_version: z.string(),
   rule_engine: z.string(),
   derived_from_intent: z.string().nullable(),
-  /** Over the intent as it was given, its own seal included. */
+  /** The checksum of the intent as it was given, its own seal included. */
   intent_checksum: sha256Hex,
   policy_checksum: sha256Hex,
   memory_checksum: sha256Hex,

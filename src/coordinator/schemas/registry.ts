@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { keyProblems, openQuestion } from './questions.ts'
 import { contentId, effect, phaseName, riskLevel, semver, sentence, severity, sha256Hex, verdict } from './scalars.ts'
 
-/** What every version of every piece of content carries. */
+/** The fields of every version of content. */
 const versioned = {
   id: contentId,
   version: semver,
@@ -13,7 +13,7 @@ const versioned = {
     z.strictObject({ is_root: z.literal(true) }),
     z.strictObject({ parent_version: semver, change_reason: sentence }),
   ]),
-  /** Over the canonical entry without `checksum` and `status`. A file may leave it out unless it is frozen. */
+  /** The checksum of the canonical entry without `checksum` and `status`. A file may omit it unless it is frozen. */
   checksum: sha256Hex,
 }
 
@@ -24,13 +24,13 @@ const workflow = z.strictObject({
     .array(
       z.strictObject({
         phase: phaseName,
-        /** The role that leads it; without one, the first selected agent does. */
+        /** The role that leads the phase. Default: the first selected agent leads it. */
         role: contentId.optional(),
-        /** The commands at home in it. */
+        /** The commands of this phase. */
         commands: z.array(contentId).default([]),
-        /** Whether steps without dependencies may go side by side. */
+        /** Whether steps without dependencies may run in parallel. */
         parallel: z.boolean().default(false),
-        /** The phases it follows; without it, the one listed before. */
+        /** The phases that it follows. Default: the phase listed before. */
         after: z.array(phaseName).optional(),
       }),
     )
@@ -55,11 +55,11 @@ const command = z.strictObject({
   effects: z.array(effect).min(1),
   risk_level: riskLevel,
   irreversible: z.boolean().default(false),
-  /** The tools its run gets, and the JSON Schema of their arguments; nothing else is allowed to it. */
+  /** The only tools of its run, with the JSON Schema of their arguments. */
   tools: z
     .array(z.strictObject({ name: z.string().min(1), args_schema: z.record(z.string(), z.json()).optional() }))
     .default([]),
-  /** What it is expected to cost. What is missing here is reported as not estimated. */
+  /** The expected cost. A command without an estimate is listed in `not_estimated`. */
   estimate: z
     .strictObject({
       files: z.int().min(0).optional(),
@@ -69,7 +69,7 @@ const command = z.strictObject({
       duration_ms: z.int().min(0).optional(),
     })
     .prefault({}),
-  /** How to undo it, in words for the person who has to. */
+  /** The way to undo it, in words for a person. */
   rollback: sentence.optional(),
   asks: z
     .array(openQuestion)
@@ -89,13 +89,13 @@ const ruleFile = z.strictObject({
   policy: z.string().min(1).max(20_000),
 })
 
-/** Admitted: with the annotations of its policy. */
+/** An admitted rule, with the annotations of its policy. */
 const rule = ruleFile.extend({ severity, reason: sentence })
 
 /** Admitted content. */
 export const registryEntry = z.discriminatedUnion('kind', [workflow, agent, command, rule])
 
-/** As it stands in a file: the checksum may be missing. */
+/** The checksum may be missing in a file. */
 const draft = { checksum: sha256Hex.optional() }
 /** Content as it stands in a file. */
 export const registryFile = z.discriminatedUnion('kind', [

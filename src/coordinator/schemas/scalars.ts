@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { readDay } from '../../kernel/instant.ts'
 import { withoutInvisible } from '../payload-keys.ts'
 
-/** The words that several artifacts share, in rising order where the words have one. */
+/** Words that several artifacts share, in rising order where they have one. */
 
 /** A level of risk. */
 export const riskLevel = z.enum(['low', 'medium', 'high', 'critical'])
@@ -40,7 +40,7 @@ const unseen = 'must have a character that can be seen'
 export const evidenceRef = z.string().min(1).max(300).refine(showsSomething, unseen)
 /** A text for people. */
 export const sentence = z.string().min(1).max(4000)
-/** A blank text answers nothing. */
+/** The text of an answer, with at least one visible character. */
 export const answerText = sentence.refine(showsSomething, unseen)
 /** RFC 3339: with `Z` or an offset, in capitals or not, with a leap second or not. */
 export const timestamp = z
@@ -92,13 +92,13 @@ export function listOf<S extends z.core.$ZodLooseShape>(shape: S) {
   return z.array(z.strictObject(shape))
 }
 
-/** One thing that is wrong, where, and how to correct it. */
+/** One problem, with its place and its correction. */
 export const problem = z.strictObject({
   code: z.string().regex(/^[a-z][a-z0-9_]*$/),
   message: z.string().min(1),
-  /** Where in the input, as in `planned_commands[3].effects`. */
+  /** The place in the input, as in `planned_commands[3].effects`. */
   path: z.string().optional(),
-  /** What it concerns: nodes, rules, steps, questions, registry ids. */
+  /** The ids that it concerns: nodes, rules, steps, questions, registry entries. */
   refs: z.array(z.string()).optional(),
 })
 

@@ -28,7 +28,7 @@ export const questionsEmitted: Handler = (progress, ports) => {
   const pack = packOf(progress, given, governed, ports)
   const ids = pack.questions.map(({ question_id }) => question_id)
   const listed = pack.questions.map(({ key, blocking_level, type }) => `${key} (${type}, ${blocking_level})`)
-  const outcome = `${pack.questions.length} asked, ${pack.resolved_by_default.length} settled by default`
+  const outcome = `${pack.questions.length} asked, ${pack.resolved_by_default.length} answered by default`
   return {
     ...judge(questionGuards, { pack, governed, given }, 'questions_emitted'),
     produced: pack.questions.length === 0 ? [] : [{ type: 'question_pack', artifact: pack }],
@@ -202,11 +202,11 @@ function weigh(progress: Progress, { asked, answers, pack }: Round, ports: Ports
   }
 }
 
-/** How often answers may send a plan back to the rules. The next conflict blocks it. */
+/** How often answers may send a plan back to the rules. The next conflict blocks the plan. */
 const conflictLimit = 3
 
 interface AnswerFacts {
-  /** Why the pack is refused. With any of them the coordination does not move. */
+  /** The reasons to refuse the pack. With any of them the coordination does not move. */
   readonly problems: readonly Problem[]
   /** Questions that get no answer. */
   readonly unanswered: readonly Question[]
@@ -227,7 +227,7 @@ export const answerGuards: GuardTable<AnswerFacts> = [
 
   ['critical_questions_answered', ({ problems, unanswered }) => unless(
     [...problems.filter(isMissing).map(({ message }) => message), ...unanswered.map(({ key }) => key)],
-    'Every question is settled.',
+    'Every question is answered.',
     'Not answered, and no default stands in'),
     ['timed_out', 'No answer came in time, and not every question has a default.', 'timeout_no_fallback',
       ({ unanswered, withdrawn }) => (withdrawn ? [] : unanswered).map(({ key, question_id, default_strategy: { explanation } }) =>

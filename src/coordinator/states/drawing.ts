@@ -64,7 +64,7 @@ export const draftGuards: GuardTable<DraftFacts> = [
   ['uncertainties_exist', ({ governed }) =>
     finding(openIn(governed).length > 0,
       `Open: ${keys(openIn(governed))}.`,
-      'Nothing is open that a default does not settle.')],
+      'Nothing is open that a default does not answer.')],
 
   ['policy_allows_questions', ({ governed }) => {
     if (governed.stuck.length > 0) return { holds: false, because: `May not be asked: ${keys(governed.stuck)}.` }
@@ -77,7 +77,7 @@ export const draftGuards: GuardTable<DraftFacts> = [
 
   ['nothing_to_ask', ({ governed }) =>
     finding(openIn(governed).length === 0,
-      'Nothing is open, or defaults settle it.',
+      'Nothing is open, or defaults answer it.',
       `Open: ${keys(openIn(governed))}.`)],
 ]
 

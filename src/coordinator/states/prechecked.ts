@@ -12,7 +12,7 @@ import type { PrecheckReport, RegistryReference } from '../schemas/judgement.ts'
 import type { RegistryEntry } from '../schemas/registry.ts'
 import { type Problem, problemsOf } from '../schemas/scalars.ts'
 
-/** Checks the intent before anything is planned. All problems are listed; the gravest gives the cause. */
+/** Checks the intent before anything is planned. All problems are listed; the gravest one gives the cause. */
 export const prechecked: Handler = (progress, ports) => {
   const report = precheck(progress, ports)
   return {

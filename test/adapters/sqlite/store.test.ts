@@ -96,7 +96,7 @@ test('F-96 lock: a name that is refused gets no guard, and a guard that is there
   mkdirSync(elsewhere)
   linkSync(path, join(elsewhere, 'hard.db'))
   symlinkSync('hard.db', join(elsewhere, 'soft.db'))
-  // THEN each is refused, and nothing is made beside it
+  // THEN each is refused, and nothing is made next to it
   for (const name of ['hard.db', 'soft.db'])
     for (const open of [
       () => openSqliteRunelog(join(elsewhere, name), hostPorts),

@@ -12,7 +12,7 @@ import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts
 import type { ToolContext } from '../../../src/runtime/tools/tool.ts'
 import { createWorld } from '../../support/world.ts'
 
-/** A workspace with a link that leads to itself, beside a store of this program. */
+/** A workspace with a link that leads to itself, next to a store of this program. */
 function workspace() {
   const home = mkdtempSync(join(tmpdir(), 'statewright-unreachable-'))
   const root = join(home, 'work')

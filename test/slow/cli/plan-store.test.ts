@@ -70,7 +70,7 @@ describe('statewright plan on a store', () => {
     expect(done).toMatchObject({ exit: 0, out: expect.stringMatching(/DONE .*\nCustomers see the new totals/) })
     // The same input and the same answers: the same bytes as the committed example.
     const made = bytesIn(folder)
-    // The times of this run stand beside what is frozen.
+    // The times of this run stand next to what is frozen.
     expect(made.delete('journal.json')).toBe(true)
     expect(made).toEqual(bytesIn(`${examples}/conflict/frozen`))
     expect(await runCli(['plan', 'answer', id, 'target=staging', ...store])).toMatchObject({ exit: 6 })

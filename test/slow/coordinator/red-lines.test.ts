@@ -83,7 +83,7 @@ describe('Red line 2: full_auto never asks', () => {
               open_questions: questions.map((more, n) => openQuestion(`open_${n}`, more)),
             }))
             const result = plan({ intent, policy: policyWith({ mode, question_budget }) })
-            // THEN no question is ever asked: defaults settle all, or it is blocked
+            // THEN no question is ever asked: defaults answer all, or it is blocked
             expect(
               result.tape.entries.some(
                 ({ to_state }) => to_state === 'QUESTIONS_EMITTED' || to_state === 'AWAITING_ANSWERS',

@@ -12,7 +12,7 @@ import { startServerProcess } from '../../support/server-process.ts'
 const scratch = scratchFolder('claims')
 const token = 'the-token-of-the-test'
 
-/** Pays what it is told to pay, and writes each payment into a file beside the config, as a bank would. */
+/** Pays what it is told to pay, and writes each payment into a file next to the config, as a bank would. */
 const paying = (store: string) => `
 import { appendFileSync } from 'node:fs'
 import { agent, defineConfig, tool } from 'statewright'

@@ -33,7 +33,7 @@ describe.each(Object.entries(outcomes))('plan examples: %s', (name, { exit, says
     expect(made.exit).toBe(exit)
     expect(made.out + made.err).toMatch(says)
     const made_of = bytesIn(folder)
-    // The times of this run stand beside what is frozen.
+    // The times of this run stand next to what is frozen.
     expect(made_of.delete(journalFile)).toBe(true)
     expect(made_of).toEqual(bytesIn(frozenFolder(name)))
     const verified = await runCli(['plan', 'verify', folder])
