@@ -246,8 +246,8 @@ function equipAll(
           throw refused(
             `It delegates to ${other}, which is not configured. Configured agents: ${Object.keys(agents).join(', ')}.`,
           )
-      const told = { warn: (message: string) => warn('a model warns', { agent: name, message }) }
-      const model: Model = 'doStream' in agent.model ? aiSdkModel(agent.model, told) : agent.model
+      const report = { warn: (message: string) => warn('a model warns', { agent: name, message }) }
+      const model: Model = 'doStream' in agent.model ? aiSdkModel(agent.model, report) : agent.model
       const problem = model.problem?.()
       if (problem !== undefined) throw refused(`${path}model: ${problem}`)
       const delegating = agent.delegates.map((other) => delegateTool(other, engine))

@@ -43,7 +43,7 @@ export const summaryShape = z.object({
    * called a tool, someone steered or redacted. Other moves of a call, deltas and progress do not count.
    */
   updated_at: z.int(),
-  /** The event that it was. */
+  /** The event of that change. */
   updated_event_id: z.int(),
   /** Of the most urgent run that is open, or of the last one; null before the first. */
   status: runStatus.nullable(),
@@ -67,7 +67,7 @@ export type SummaryCard = z.infer<typeof summaryShape>
 /** The used budget. */
 export const usedShape = z.object({ tokens: z.int(), tool_calls: z.int(), wall_time_ms: z.int() })
 
-/** A session by itself. `event_id` is where a stream goes on from what stands here. */
+/** A session by itself. A stream from the cursor `event_id` continues it. */
 const sessionShape = z.object({
   ...summaryShape.shape,
   /** The last event of the session. */

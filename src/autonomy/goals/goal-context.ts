@@ -19,11 +19,11 @@ import { withdrawQuestions } from '../../runtime/run/closing.ts'
 import { closedObject, plainObject } from '../../runtime/shape-problems.ts'
 import { approvalDecisions } from '../../wire/interaction.ts'
 
-/** What a goal may spend, everyone who works for it included. Time counts from the moment it was set. */
+/** The budget of a goal, for everyone who works for it. Time counts from the moment the goal was set. */
 const goalBudget = closedObject({
   ...budget.shape,
   wall_time_ms: z.int().positive().optional(),
-  /** How often it may be executed and reviewed. */
+  /** How often the goal may be executed and reviewed. */
   iterations: z.int().positive().default(10),
 })
 
@@ -47,7 +47,7 @@ export const goalConfig = closedObject({
 
 const { budget: _total, task_budget: _each, ...fields } = goalConfig.shape
 
-/** The same, as a developer writes it. */
+/** The config of a goal as a developer writes it. */
 export const goalOptions = closedObject({
   ...asOptions(fields),
   budget: plainObject(asOptions(goalBudget.shape)).prefault({}),
@@ -70,7 +70,7 @@ export interface GoalOptions {
   readonly mode?: RunMode | undefined
   /** How many questions a plan may ask, from 0 to 50. In the mode `auto` it asks none. Default: 10. */
   readonly questionBudget?: number | undefined
-  /** What the goal may spend with everyone who works for it, and how often it is executed and reviewed. */
+  /** The budget of the goal and everyone who works for it, and how often the goal is executed and reviewed. */
   readonly budget?: GoalBudgetOptions | undefined
   /** The budget of each run of a task. Default: none. */
   readonly taskBudget?: BudgetOptions | null | undefined
@@ -88,7 +88,7 @@ export interface GoalOptions {
   readonly memory?: Json | undefined
 }
 
-/** What a goal may spend. Time counts from the moment it was set, also while it waits. */
+/** The budget of a goal. Time counts from the moment the goal was set, also while it waits. */
 export interface GoalBudgetOptions extends BudgetOptions {
   /** How often the goal may be executed and reviewed. Default: 10. */
   readonly iterations?: number | undefined
@@ -103,14 +103,14 @@ export function configOf({ config }: { readonly config: Readonly<Record<string, 
   return recorded as GoalConfig
 }
 
-/** What the Coordinator made of a draft. */
+/** The result of the Coordinator for a draft. */
 export type Judgement =
   | { readonly outcome: 'judged'; readonly tasks: readonly PlannedTask[] }
   | { readonly outcome: 'failed'; readonly failure: Json }
 
-/** A draft that is to be judged, and who gave it. A planner may say less than a caller. */
+/** A draft to be judged, and its author. A planner may give less than a caller. */
 export interface DraftGiven {
-  /** Its number, from 1. */
+  /** The number of the draft, from 1. */
   readonly draft: number
   readonly given: Json
   readonly by: 'caller' | 'planner'
@@ -122,14 +122,14 @@ export interface Evaluated {
   readonly answer: ReturnType<ConditionEngine['evaluate']>
 }
 
-/** Something that has to be done outside the log before the loop can decide. It may be done twice. */
+/** Work outside the log that the loop needs before it can decide. It may be done twice. */
 export type Errand =
   | ({ readonly errand: 'judge' } & DraftGiven)
   | { readonly errand: 'prepare'; readonly agent: string; readonly key: string }
   | { readonly errand: 'evaluate'; readonly task_id: string; readonly rule: string; readonly context: ConditionContext }
   | { readonly errand: 'registry'; readonly draft: number }
 
-/** What a decision about a goal is made from, and the append it is written into. */
+/** The material of a decision about a goal, and the append that it is written into. */
 export interface GoalContext {
   readonly engine: Engine
   readonly state: SessionState
@@ -138,17 +138,17 @@ export interface GoalContext {
   readonly ids: GoalIds
   readonly batch: Batch
   readonly now: number
-  /** By draft. */
+  /** The results of the Coordinator, by the number of the draft. */
   readonly judged: ReadonlyMap<number, Judgement>
-  /** Agents that were set up for one task, and what was wrong with that. */
+  /** The agents that were set up, by their use, and what was wrong with each. */
   readonly prepared: ReadonlyMap<string, string | undefined>
-  /** Conditions that are rules, by their tasks. */
+  /** The values of rules, by the tasks that have them as conditions. */
   readonly evaluated: ReadonlyMap<string, Evaluated>
   readonly registry: RegistrySnapshot | undefined
   readonly errands: Errand[]
 }
 
-/** What was done outside for a goal so far. */
+/** The errands that were done for a goal so far. */
 type Done = Pick<GoalContext, 'judged' | 'prepared' | 'evaluated' | 'registry' | 'errands'>
 
 /** A context as of now, with an empty batch. */
@@ -215,7 +215,7 @@ export function approvalOf(prompt: string, about: Readonly<Record<string, Json>>
   }
 }
 
-/** Every id of the loop follows from what it names, so a process that repeats something after a crash finds it done. */
+/** Every id of the loop is a hash of what it names, so a process that repeats a step after a crash finds it done. */
 export function goalIds(goal_id: string, sha256: Sha256) {
   const name = (prefix: string, ...parts: readonly Json[]) =>
     `${prefix}_${sha256(canonicalJson([goal_id, prefix, ...parts])).slice(0, 16)}`

@@ -23,13 +23,13 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
    * of the digest that a person approves, so a new version makes open approvals void.
    */
   readonly version?: string
-  /** A success cannot be undone: the action starts at most once per key. Excludes `readOnly`. Default: false. */
+  /** The action cannot be undone: it starts at most once per key. Excludes `readOnly`. Default: false. */
   readonly irreversible: boolean
-  /** Doing it again with the same key does nothing more: a lost call is repeated. Default: as `readOnly`. */
+  /** Repeating the action with the same key has no further effect: a lost call is repeated. Default: as `readOnly`. */
   readonly idempotent: boolean
-  /** It changes nothing outside: a lost call is repeated. Default: false. */
+  /** The action changes nothing outside: a lost call is repeated. Default: false. */
   readonly readOnly: boolean
-  /** `always`: a person approves each call. `never`: none is asked. `inherit`, the default: the policy decides. */
+  /** `always`: a person approves each call. `never`: no person is asked. `inherit`, the default: the policy decides. */
   readonly approval: 'inherit' | 'always' | 'never'
   /**
    * After this many milliseconds `context.signal` aborts and the call ends. Questions to people stop the clock.
