@@ -190,6 +190,8 @@ export async function reconnect(
     try {
       return await connect(url, answer_ms)
     } catch (error) {
+      // The package is missing, or the address cannot be read: no retry helps.
+      if (error instanceof Fault) throw error
       const { code = '' } = error as { code?: string }
       if (code.startsWith('28') || code === '3D000')
         throw faults.store_unusable({ store, problem: `${causeOf(error)}.` }, { cause: error })

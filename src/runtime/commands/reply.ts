@@ -26,6 +26,9 @@ import { shapeProblems } from '../shape-problems.ts'
 import { readThrown } from '../thrown.ts'
 import { saltedKey } from '../tools/policy.ts'
 
+/** The name of a person who gives none. */
+const anyPerson = 'human'
+
 /** Options of every reply. */
 export interface ReplyOptions {
   /** The name of the person. Default: `human`. */
@@ -84,7 +87,7 @@ async function decide(engine: Engine, batch: Batch, interaction_id: string, give
 
   const { refusal, ...aligned } = await align(engine, state, batch, { question, expected: given.expected_waiting })
   if (refusal !== undefined) throw refusal
-  const { replied_by = 'human', idempotency_key = null } = given
+  const { replied_by = anyPerson, idempotency_key = null } = given
   const payload = { reply: checked.reply, replied_by, idempotency_key }
   const run = question.run_id === null ? undefined : state.runs.get(question.run_id)
   if (interaction_kind === 'settlement' && call !== undefined)
@@ -155,7 +158,8 @@ async function closed(engine: Engine, state: SessionState, interaction_id: strin
   const ended = runes.find((rune) => rune.kind !== 'interaction.opened')
   if (ended?.kind === 'interaction.answered') {
     const { idempotency_key, reply: first, replied_by } = ended.payload
-    if (idempotency_key !== null && idempotency_key === given.idempotency_key) {
+    const isOwn = replied_by === (given.replied_by ?? anyPerson)
+    if (isOwn && idempotency_key !== null && idempotency_key === given.idempotency_key) {
       if (!isSame(engine, runes[0], first, given.reply))
         throw faults.key_reused({ idempotency_key, what: `the reply to ${interaction_id}` })
       const run_id = ended.run_id ?? null
