@@ -7,13 +7,7 @@ import type { ExecutionStateEvent, SessionEvent, SessionPayload } from '../wire/
 import { causeOf, hasHappened, statusFlags } from './contract.ts'
 
 /** The machines whose moves change the state that a client shows. */
-const followed: ReadonlySet<string | undefined> = new Set<MachineName>([
-  'session',
-  'run',
-  'interaction',
-  'coordination',
-  'goal',
-])
+const followed: readonly MachineName[] = ['session', 'run', 'interaction', 'coordination', 'goal']
 
 /** The events of a rune, in order. A rune that is not public has none. */
 export function sessionEvents(rune: Rune, opened?: Draft<'contract.opened'>): readonly SessionEvent[] {
@@ -53,7 +47,7 @@ export function sessionEvents(rune: Rune, opened?: Draft<'contract.opened'>): re
     case 'run.requested':
       return []
     default:
-      return followed.has(rune.machine) ? [status(rune)] : []
+      return followed.some((name) => name === rune.machine) ? [status(rune)] : []
   }
 }
 

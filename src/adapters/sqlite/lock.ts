@@ -9,6 +9,8 @@ import { refuseForeign, refuseName, refuseOrphans, refuseSecondName, watchFiles 
 interface Holder {
   readonly pid: number
   readonly address: string | null
+  /** When the process began, which tells it from a later one with its pid. Null where the system does not say. */
+  readonly began: string | null
 }
 
 /** The lock on a store file; one process holds it. */
@@ -22,7 +24,8 @@ const readers_ms = 2_000
 
 /**
  * One process that writes, or any number that read. The lock is one of the operating system, taken by SQLite on an
- * empty file: it ends with its holder. A second file names the holder.
+ * empty file: it ends with its holder. A second file names the holder. A holder loses a POSIX lock when any of its code
+ * opens and closes the file, as a copy of the folder does; it is refused by its name then.
  */
 export function takeLock(given: string) {
   refuseName(given)
@@ -40,28 +43,33 @@ export function takeLock(given: string) {
       if (!isBusy(error) || !isOnlyRead(path)) throw error
       take(readers_ms)
     }
+    const holder = readHolder(path)
+    if (holder.began !== null && holder.pid !== process.pid) throw lockedBy(path, holder)
   } catch (error) {
-    const holder = isBusy(error) && (isOnlyRead(path) ? unnamed : readHolder(path))
+    const refused = isBusy(error) ? lockedBy(path, isOnlyRead(path) ? unnamed : readHolder(path)) : error
     guard.close()
-    throw holder === false ? error : faults.store_locked({ store: path, ...holder })
+    throw refused
   }
   held.add(guard)
+  let checkName = check
   const publish = (holder: Holder) => {
     writeFileSync(`${holderPath}.part`, `${JSON.stringify(holder)}\n`, { mode: 0o600 })
     renameSync(`${holderPath}.part`, holderPath)
+    checkName = watchFiles([holderPath])
   }
-  publish({ pid: process.pid, address: null })
+  const began = beganAt(process.pid)
+  publish({ pid: process.pid, address: null, began })
   return {
-    announce: (address: string) => publish({ pid: process.pid, address }),
+    announce: (address: string) => publish({ pid: process.pid, address, began }),
     /** Throws if the locked file was removed or replaced: another process can lock the new one. */
     check,
     release() {
       if (!guard.isOpen) return
       try {
-        check()
-        rmSync(holderPath, { force: true })
+        checkName()
+        rmSync(holderPath)
       } catch {
-        // The guard was replaced; the holder file may be, too. It counts only while its process lives, so it may stay.
+        // The guard was replaced, and another holder has written its name, or the folder is gone.
       }
       guard.close()
       held.delete(guard)
@@ -88,7 +96,7 @@ export function shareLock(given: string): { release(): void } {
     return { release() {} }
   }
   const guard = readGuard(path)
-  if (guard === undefined) throw faults.store_locked({ store: path, ...readHolder(path) })
+  if (guard === undefined) throw lockedBy(path, readHolder(path))
   held.add(guard)
   return {
     release() {
@@ -132,16 +140,37 @@ function isOnlyRead(path: string): boolean {
 
 const isBusy = (error: unknown) => (error as { errcode?: number }).errcode === 5
 
-const unnamed: Holder = { pid: 0, address: null }
+const unnamed: Holder = { pid: 0, address: null, began: null }
+
+const lockedBy = (store: string, { pid, address }: Holder) => faults.store_locked({ store, pid, address })
 
 /** The holder, if its process lives. Commands send their token to its address, so that must be on this machine. */
 function readHolder(path: string): Holder {
   try {
-    const { pid, address } = JSON.parse(readFileSync(`${path}.lock`, 'utf8')) as Partial<Record<keyof Holder, unknown>>
+    const named = JSON.parse(readFileSync(`${path}.lock`, 'utf8')) as Partial<Record<keyof Holder, unknown>>
+    const { pid, address } = named
     if (typeof pid !== 'number' || !isAlive(pid)) return unnamed
-    return { pid, address: typeof address === 'string' && isLoopback(address) ? address : null }
+    const began = beganAt(pid)
+    const isSame = began === named.began
+    return {
+      pid,
+      address: typeof address === 'string' && isLoopback(address) ? address : null,
+      began: isSame ? began : null,
+    }
   } catch {
     return unnamed
+  }
+}
+
+/** When a living process began, in ticks since the machine did. Null: it has ended, or the system does not say. */
+function beganAt(pid: number): string | null {
+  try {
+    const [state = '', ...fields] = readFileSync(`/proc/${pid}/stat`, 'latin1')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+    return 'ZX'.includes(state) ? null : (fields[18] ?? null)
+  } catch {
+    return null
   }
 }
 

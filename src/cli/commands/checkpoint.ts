@@ -101,21 +101,18 @@ async function appendWhole(file: FileHandle, text: string, size: number): Promis
 
 /** Refuses a file of other content, and one that ends in half a line: the next line would become part of it. */
 async function refuseOther(path: string, size: number): Promise<void> {
-  const textAt = async (file: FileHandle, position: number, length: number) => {
-    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(length), position })
-    return buffer.toString('utf8', 0, bytesRead)
-  }
-  const [begins, ends] = await withFile(path, 'r', async (file) => [
-    await textAt(file, 0, longestLine),
-    await textAt(file, size - 1, 1),
-  ])
-  const refused = (problem: string) => faults.file_unusable({ file: path, problem })
-  if (ends !== '\n')
-    throw refused(
-      'its last line has no line end, so it may be half a line. Delete that line, or end it if it is whole; or name another file.',
-    )
-  if (checkpointOf(begins?.split('\n', 1)[0] ?? '') === undefined)
-    throw refused('its first line is no checkpoint. Name a new file, or one that this command wrote.')
+  const [begins, end] = [Buffer.alloc(longestLine), Buffer.alloc(1)]
+  await withFile(path, 'r', async (file) => {
+    await file.read(begins, 0, longestLine, 0)
+    await file.read(end, 0, 1, size - 1)
+  })
+  const [first = ''] = begins.toString().split('\n', 1)
+  const isTorn = end.toString() !== '\n'
+  if (!isTorn && checkpointOf(first) !== undefined) return
+  const problem = isTorn
+    ? 'its last line has no line end, so it may be half a line. Delete that line, or end it if it is whole; or name another file.'
+    : 'its first line is no checkpoint. Name a new file, or one that this command wrote.'
+  throw faults.file_unusable({ file: path, problem })
 }
 
 async function withFile<T>(path: string, flags: 'a' | 'r', work: (file: FileHandle) => Promise<T>): Promise<T> {

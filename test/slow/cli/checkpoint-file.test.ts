@@ -31,7 +31,10 @@ test('F-95 checkpoint: a file that cannot take the whole line is as long as befo
   const command = [process.execPath, launcher, 'checkpoint', '--store', store, '-o', kept]
   const script = 'ulimit -f 64 && exec "$@"'
   const { status, stderr } = spawnSync('bash', ['-c', script, 'bash', ...command], { encoding: 'utf8' })
-  expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining(`${kept} cannot be used: EFBIG`) })
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: expect.stringContaining(`${kept} cannot be used: the system refuses it (EFBIG)`),
+  })
   expect(readFileSync(kept, 'utf8') === full).toBe(true)
   // Where there is room again, the file is whole.
   expect(await checkpoint()).toMatchObject({ exit: 0 })
