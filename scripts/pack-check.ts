@@ -168,10 +168,14 @@ function useIt() {
   const isNamed = named.every((name, i) => sentences[i]?.includes(`npm install ${name}@^`))
   check('each missing package is one sentence with what to install', sentences.length === named.length && isNamed)
   check('the command line starts', /^\d/.test(run(join(project, 'node_modules/.bin/statewright'), ['--version'])))
-  const look = spawnSync(join(project, 'node_modules/.bin/statewright'), ['ps', '--store', 'postgres://localhost/app'], {
-    cwd: project,
-    encoding: 'utf8',
-  })
+  const look = spawnSync(
+    join(project, 'node_modules/.bin/statewright'),
+    ['ps', '--store', 'postgres://localhost/app'],
+    {
+      cwd: project,
+      encoding: 'utf8',
+    },
+  )
   check('a command that only looks names the missing package', look.stderr.includes('npm install pg@^'))
   // Every part of the public types is there: nothing is skipped.
   writeFileSync(join(project, 'app.ts'), everyEntry)

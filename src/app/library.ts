@@ -35,10 +35,7 @@ export interface Statewright extends Commands {
   readonly runelog: RunelogReader
   /** No other process writes to the store while it is open. */
   readonly isExclusive: boolean
-  /**
-   * Returns the whole of an output that was too long for the model, by the `ref` in its result; undefined if there is
-   * none.
-   */
+  /** Returns the whole of an output that was too long for the model, by the `ref` in its result; else undefined. */
   output(ref: string): Promise<string | undefined>
   /** Resolves when no run, plan or goal is worked on or waits for a worker, and no deadline is being applied. */
   idle(): Promise<void>

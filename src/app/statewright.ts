@@ -82,10 +82,7 @@ export interface ServerConfig {
   readonly limits?: Partial<Limits>
 }
 
-/**
- * Types the options that `statewright.config.ts` exports, and returns them. The command line and the server read the
- * file.
- */
+/** Types and returns the options that `statewright.config.ts` exports. The command line and the server read it. */
 export function defineConfig(options: StatewrightOptions): StatewrightOptions {
   return options
 }

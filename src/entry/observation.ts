@@ -2,14 +2,10 @@
  * Observation as functions, for runes that you have read. Each one is pure: the same runes give the same answer. Methods
  * and functions share these names, where a function works on the runes and a method finds them by an id:
  *
- * - `snapshot`: `sw.executions.snapshot`, which also says whether the process of the run is gone
- * - `consequenceView`: `sw.executions.consequence`
- * - `transitionRecords`: `sw.executions.transitions`
- * - `executionTrace`: `sw.runs.trace`
- * - `fcmpStream`: `sw.runs.fcmp`
- * - `executionTimeline`: `sw.sessions.timeline`
- * - `graphState`: `sw.sessions.graphState`
- * - `memoryFacts`: `sw.sessions.memory`
+ * - `snapshot` (which also says whether the process of the run is gone), `consequenceView`, `transitionRecords`:
+ *   `sw.executions.snapshot`, `.consequence`, `.transitions`
+ * - `executionTrace`, `fcmpStream`: `sw.runs.trace`, `.fcmp`
+ * - `executionTimeline`, `graphState`, `memoryFacts`: `sw.sessions.timeline`, `.graphState`, `.memory`
  * - `topology`: `sw.machines.topology`
  *
  * `contractHistories` and `dialogueOf` have no method: they give the parts that the others are made of.

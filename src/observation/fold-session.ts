@@ -6,9 +6,8 @@ import type { Rune } from '../runes/rune.ts'
 import { carriedMoves } from '../runes/rune.ts'
 import { consequenceLabels, howDecided } from './contract.ts'
 import { foldDialogue, newDialogue } from './dialogue.ts'
-import { foldCall } from './fold-call.ts'
 import { foldGoal } from './fold-goal.ts'
-import { foldRun, foldSpending, nothingUsed } from './fold-run.ts'
+import { foldCall, foldRun, foldSpending, nothingUsed } from './fold-run.ts'
 import type { AgentView, SessionState } from './session-state.ts'
 
 /** A session before its first rune. */

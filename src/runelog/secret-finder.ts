@@ -53,10 +53,7 @@ function* withNormal(decoding: Decoding, isNormalSought: Sought['isNormalSought'
   if (normal !== undefined) yield normal
 }
 
-/**
- * Base64 turns three bytes into four characters, so a secret can start at three offsets. Bits shared with neighbours
- * are left out.
- */
+/** Base64 turns three bytes into four characters, so there are three offsets. Shared bits are left out. */
 function byteForms(bytes: Uint8Array): readonly string[] {
   const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
   const base64 = [0, 1, 2].flatMap((before) => {

@@ -78,10 +78,7 @@ export interface Settings {
   readonly leaseMs: number
   /** How long a run that may continue without a reply waits for one. Default: 15 minutes. */
   readonly replyTimeoutMs: number
-  /**
-   * How long a cancelled effect may take to end. After that it is cancelled, or unknown if it cannot be undone.
-   * Default: 5000.
-   */
+  /** How long a cancelled effect may take. Then it is cancelled, or unknown if it cannot be undone. Default: 5000. */
   readonly cancelGraceMs: number
   /**
    * How long after its timeout a stopped worker might still act; null if a dead process cannot act. Default: the lease

@@ -71,10 +71,7 @@ export interface Runs {
   trace(runId: string): Promise<readonly ExecutionStep[]>
   /** Returns the conversation of a run so far as FCMP events, in the order of their `seq`. */
   fcmp(runId: string): Promise<readonly FcmpEvent[]>
-  /**
-   * Returns the runs in state `running` that no process holds. A process that works takes them, so the list is then
-   * empty.
-   */
+  /** Returns the running runs that no process holds. A process that works takes them, so it gets an empty list. */
   abandoned(): Promise<readonly AbandonedRun[]>
   /**
    * Subscribes to text of all runs before it is recorded. Returns the function that unsubscribes. Errors of the
@@ -94,10 +91,7 @@ export interface Sessions {
    * if the key belongs to another session.
    */
   create(session: NewSession): Promise<CreatedSession>
-  /**
-   * Returns all sessions, also archived ones. The session that changed its state last comes last, or first with
-   * `backward`.
-   */
+  /** Returns all sessions, also archived ones, by their last change of state; the last one first with `backward`. */
   list(query?: SessionQuery): Promise<readonly ListedSession[]>
   /** Returns what a session is doing, what it waits for, and every machine in it that is not over. */
   get(sessionId: string): Promise<SessionCard>

@@ -13,7 +13,6 @@ import { type Verdict, verdicts } from '../../coordinator/schemas/scalars.ts'
 import type { Json } from '../../kernel/json.ts'
 import { loadPeer, type Modules } from '../peer.ts'
 
-/** The package of Cedar. */
 type Cedar = Modules['@cedar-policy/cedar-wasm/nodejs']
 
 /** Loads Cedar: a megabyte of WebAssembly, which it reads from a file of its own. */

@@ -3,7 +3,6 @@ import type pg from 'pg'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { shownStore } from '../../kernel/printable.ts'
-import { readAddress } from './address.ts'
 import { loadDriver } from './driver.ts'
 import { type StatementName, statements } from './statements.ts'
 
@@ -184,6 +183,16 @@ export function unusable(error: unknown, store: string): Fault {
   if (error instanceof Fault) return error
   if (isConnectionLost(error)) return faults.store_unreachable({ store, cause: causeOf(error) }, { cause: error })
   return faults.store_unusable({ store, problem: `${causeOf(error)}.` }, { cause: error })
+}
+
+/** The parts of the address of a store. One that cannot be read is refused, and not shown: it may hold a password. */
+export function readAddress(url: string): URL {
+  if (URL.canParse(url)) return new URL(url)
+  throw faults.bad_usage({
+    problem:
+      'The address of the PostgreSQL store cannot be read. Check its host and port, and percent-encode what is neither a letter nor a digit in user and password.',
+    usage: 'postgres://USER:PASSWORD@HOST:PORT/DATABASE',
+  })
 }
 
 /** An address for people, without its password. Refuses one that cannot be read. */

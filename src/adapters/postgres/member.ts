@@ -16,15 +16,9 @@ export interface SharingOptions {
   readonly warn: (message: string, details: object) => void
 }
 
-/** Options of a worker. */
-export type MemberOptions = SharingOptions & { readonly queue: Queue }
-
 /** One worker: it renews its leases, frees what dead workers held, and runs the jobs of the queue. */
-export function createMember(
-  url: string,
-  pool: pg.Pool,
-  { lease_ms, clock, timers, warn, queue }: MemberOptions,
-): Member {
+export function createMember(url: string, pool: pg.Pool, sharing: SharingOptions, queue: Queue): Member {
+  const { lease_ms, clock, timers, warn } = sharing
   const members = createMembers(pool, lease_ms)
   // Renewals have their own connection, so that a busy queue cannot delay them.
   const heart = createMembers({ query: (text, values) => presence().query(text, values) }, lease_ms)

@@ -8,7 +8,7 @@ import { loadPeer } from '../peer.ts'
 import { createPool, unusable, withoutPassword } from './connection.ts'
 import type { Queue } from './jobs.ts'
 import { type DatabaseClock, noticeable_skew_ms, openDatabaseClock } from './leases.ts'
-import { createMember, type MemberOptions, type SharingOptions } from './member.ts'
+import { createMember, type SharingOptions } from './member.ts'
 import { jobsAndLeases } from './members.ts'
 import { openPostgresRunelog, type PostgresOptions } from './runelog.ts'
 import { jobsSchema, sharedNumber, sharedSchema, tablesLock } from './schema.ts'
@@ -27,20 +27,21 @@ export async function openPostgresStore(url: string, ports: Ports, options: Post
     const skew_ms = time.skew()
     if (Math.abs(skew_ms) > noticeable_skew_ms)
       sharing.warn('the clock of this machine differs from the database clock; the database clock is used', { skew_ms })
-    return { runelog, blobs: postgresBlobs(pool), shared: share(url, pool, time, { ...sharing, queue }) }
+    const member = () => inSentences(createMember(url, pool, sharing, queue), withoutPassword(url))
+    return { runelog, blobs: postgresBlobs(pool), shared: share(pool, time, lease_ms, member) }
   } catch (error) {
     await Promise.all([runelog.close(), pool.end()])
     throw unusable(error, withoutPassword(url))
   }
 }
 
-function share(url: string, pool: pg.Pool, time: DatabaseClock, sharing: MemberOptions): SharedStore {
+function share(pool: pg.Pool, time: DatabaseClock, lease_ms: number, create: () => Member): SharedStore {
   const members = new Set<Member>()
   return {
-    lease_ms: sharing.lease_ms,
+    lease_ms,
     clock: time.clock,
     member() {
-      const member = inSentences(createMember(url, pool, sharing), withoutPassword(url))
+      const member = create()
       members.add(member)
       return member
     },

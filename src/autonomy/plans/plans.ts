@@ -38,10 +38,7 @@ export interface Plans {
   documents(coordinationId: string): Promise<PlanDocuments>
   /** Checks the files of an ended plan, byte by byte. Returns the problems; an empty list means that it is sound. */
   verify(coordinationId: string): Promise<readonly PlanProblem[]>
-  /**
-   * Returns the `recovers` of a new submission that replaces this plan. Refused with `coordination_not_over` before
-   * its end.
-   */
+  /** The `recovers` of a submission that replaces this plan. Refused with `coordination_not_over` before its end. */
   recovery(coordinationId: string): Promise<Recovers>
   /** Continues every coordination that the last process left unfinished. */
   resumeAll(): Promise<void>

@@ -162,10 +162,9 @@ async function closed(engine: Engine, state: SessionState, interaction_id: strin
     if (isOwn && idempotency_key !== null && idempotency_key === given.idempotency_key) {
       if (!isSame(engine, runes[0], first, given.reply))
         throw faults.key_reused({ idempotency_key, what: `the reply to ${interaction_id}` })
-      const run_id = ended.run_id ?? null
       const { session_id } = state
       // The contract was checked when the reply was accepted first.
-      return { interaction_id, session_id, run_id, is_repeated: true, ...nothing }
+      return { interaction_id, session_id, run_id: ended.run_id ?? null, is_repeated: true, ...nothing }
     }
     throw faults.interaction_closed({ interaction_id, state: 'answered', by: replied_by })
   }

@@ -31,10 +31,7 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
   readonly readOnly: boolean
   /** `always`: a person approves each call. `never`: no person is asked. `inherit`, the default: the policy decides. */
   readonly approval: 'inherit' | 'always' | 'never'
-  /**
-   * After this many milliseconds `context.signal` aborts and the call ends. Questions to people stop the clock.
-   * Default: 120000.
-   */
+  /** The time limit in ms: `context.signal` aborts and the call ends. Questions do not count. Default: 120000. */
   readonly timeoutMs: number
   /** The result of the tool is the result of the run: no model is asked after the call completed. Default: false. */
   readonly endsTurn: boolean
@@ -58,10 +55,7 @@ export interface Tool<I extends z.ZodType = z.ZodType> {
    * happened, then a person; only `DidNotHappen` means that it failed. `failed`: a throw means that nothing happened.
    */
   readonly onError: 'unknown' | 'failed'
-  /**
-   * Does the work and returns JSON. A thrown error is a failure, or leaves the outcome unknown: see `onError` and
-   * `DidNotHappen`.
-   */
+  /** Does the work and returns JSON. A thrown error is a failure or leaves the outcome open: see `onError`. */
   run(args: z.output<I>, context: ToolContext): Promise<Json> | Json
 }
 
