@@ -35,8 +35,10 @@ export async function loadPeer<M extends keyof Modules>(name: M): Promise<Module
   } catch (error) {
     const { name: named, install, use } = peers[name]
     const { code, message } = Object(error)
-    // A package that is installed but lacks a file of its own is broken, not missing.
-    const isMissing = code === 'ERR_MODULE_NOT_FOUND' && String(message).includes(`package '${named}'`)
+    // A package that is installed but lacks a file of its own is broken, not missing. One without the module is too old.
+    const isMissing =
+      code === 'ERR_PACKAGE_PATH_NOT_EXPORTED' ||
+      (code === 'ERR_MODULE_NOT_FOUND' && String(message).includes(`package '${named}'`))
     throw isMissing ? faults.package_missing({ package: named, install, use }, { cause: error }) : error
   }
 }

@@ -13,6 +13,7 @@ export const exits = {
   unreachable: 7,
   unknown: 8,
   interrupted: 130,
+  unread: 143,
 } as const
 
 /** The name of an exit code. */
@@ -31,6 +32,7 @@ export const exitMeanings: Readonly<Record<Exit, string>> = {
     'the server or the store cannot be reached, another process holds it, or no process works on the run or the goal',
   unknown: 'the outcome is unknown; check before you repeat the action',
   interrupted: 'you interrupted it',
+  unread: 'the program that reads the output has ended, as `head` does; the command did not go on',
 }
 
 type Code = keyof typeof faults

@@ -29,10 +29,10 @@ export const workFaults = {
   }),
   package_missing: wrong({
     http: 503,
-    meaning: 'An optional package that the feature needs is not installed.',
+    meaning: 'An optional package that the feature needs is not installed, or another version of it is.',
     remedy: 'Install the package in the range that the message names, then start again.',
     says: (d: { package: string; install: string; use: string }) =>
-      `${d.use} needs the package ${d.package}, which is not installed; run "npm install ${d.install}".`,
+      `${d.use} needs the package ${d.package}, which is not installed in a version that fits; run "npm install ${d.install}".`,
   }),
   server_unusable: unavailable({
     meaning: 'A tool server (MCP) cannot be started or reached, or it breaks its protocol.',
