@@ -106,3 +106,15 @@ test('reply: a reply that races with a cancel does not fail the agent', async ()
   expect(auditRunes(await world.runes(run.sessionId))).toEqual([])
   await world.end()
 })
+
+test('reply: the same reply under the same key, by another person, is no repetition', async () => {
+  const { world, interaction_id, end } = await asked()
+  const given = { reply: chosen, repliedBy: 'mia', idempotencyKey: 'k1' }
+  expect(await world.sw.inbox.reply(interaction_id, given)).toMatchObject({ isRepeated: false })
+  expect(await world.sw.inbox.reply(interaction_id, given)).toMatchObject({ isRepeated: true })
+  await expect(world.sw.inbox.reply(interaction_id, { ...given, repliedBy: 'tom' })).rejects.toMatchObject({
+    code: 'interaction_closed',
+    details: { state: 'answered', by: 'mia' },
+  })
+  await end()
+})

@@ -59,3 +59,10 @@ test('F-95 checkpoint: an empty file and a device take lines', async () => {
   expect(await verify()).toMatchObject({ exit: 0, err: '' })
   expect(await checkpoint('/dev/null')).toMatchObject({ exit: 0 })
 })
+
+test('checkpoint: a file of other content is refused, and stays as it is', async () => {
+  writeFileSync(kept, '{"type":"module"}\n')
+  const err = expect.stringContaining('its first line is no checkpoint')
+  expect(await checkpoint()).toMatchObject({ exit: 1, err })
+  expect(readFileSync(kept, 'utf8')).toBe('{"type":"module"}\n')
+})

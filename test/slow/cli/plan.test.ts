@@ -138,7 +138,7 @@ describe('statewright plan', () => {
     })
     expect(await runCli(['plan', intent, '--registry', fresh()])).toMatchObject({
       exit: 1,
-      err: expect.stringContaining('ENOENT'),
+      err: expect.stringContaining('there is no such file or folder'),
     })
     const registry = fresh()
     mkdirSync(registry)
@@ -239,7 +239,10 @@ describe('statewright plan explain', () => {
 test('plan: statewright plan init writes an intent that fits its schema and becomes a plan', async () => {
   const file = fresh('.yaml')
   expect(await runCli(['plan', 'init', file])).toMatchObject({ exit: 0 })
-  expect(await runCli(['plan', 'init', file])).toMatchObject({ exit: 1, err: expect.stringContaining('EEXIST') })
+  expect(await runCli(['plan', 'init', file])).toMatchObject({
+    exit: 1,
+    err: expect.stringContaining('it exists already'),
+  })
   const text = readFileSync(file, 'utf8')
   expect((await runCli(['plan', 'init'])).out.replace(/created_at.*/, '')).toBe(
     text.trimEnd().replace(/created_at.*/, ''),

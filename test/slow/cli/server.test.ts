@@ -107,7 +107,7 @@ describe('a server holds the store', () => {
     const nowhere = join(project.folder, 'no', 'file')
     expect(await runCli(['export', session_id, '-o', nowhere, ...held])).toMatchObject({
       exit: 1,
-      err: expect.stringContaining(`${nowhere} cannot be used: ENOENT`),
+      err: expect.stringContaining(`${nowhere} cannot be used: there is no such file or folder`),
     })
   })
 

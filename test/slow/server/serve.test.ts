@@ -110,7 +110,7 @@ test('serve: a first start that fails shows no token and keeps none: the next on
   const missing = join(folder, 'no.pem')
   expect(await serve('--port', '0', '--tls-cert', missing, '--tls-key', missing)).toMatchObject({
     exit: 1,
-    err: `${missing} cannot be used: ENOENT: no such file or directory, open '${missing}'.`,
+    err: `${missing} cannot be used: there is no such file or folder.`,
   })
   expect((await serve('--port', '0')).out).toContain('#token=swt_')
   writeFileSync(tokenFileOf(`sqlite:${database}`), '')
