@@ -3,7 +3,7 @@ import type { Machine } from '../kernel/machine.ts'
 import { restingState } from '../kernel/transition.ts'
 import { type MachineName, machineNamed } from '../machines/all.ts'
 import type { Rune } from '../runes/rune.ts'
-import { carriedMoves } from '../runes/rune.ts'
+import { askedAbout, carriedMoves } from '../runes/rune.ts'
 import { consequenceLabels, howDecided } from './contract.ts'
 import { foldDialogue, newDialogue } from './dialogue.ts'
 import { foldGoal } from './fold-goal.ts'
@@ -96,10 +96,12 @@ function remember(state: SessionState, rune: Rune<'memory.committed'>) {
   if (facts !== undefined && facts.length > keptFacts) facts.shift()
 }
 
-/** Versions as in the read model `subjects`: one more for each own move, and for each carried one that changes the state. */
+/** Versions as in the read model `subjects`: own moves, carried ones that change the state, questions about a contract. */
 function moveSubjects(state: SessionState, rune: Rune) {
   const { machine, subject_id, to } = rune
   if (machine !== undefined && subject_id !== undefined && to !== undefined) enter(state, machine, subject_id, to)
+  const asked = state.subjects.get(askedAbout(rune) ?? '')
+  if (asked !== undefined) asked.version += 1
   for (const move of carriedMoves(rune, (id) => state.subjects.get(id)?.state))
     if (move.from !== move.to) enter(state, move.machine, move.subject_id, move.to)
 }

@@ -8,7 +8,7 @@ import { type ContractStatus, contractMachine } from '../machines/contract.ts'
 import type { SessionState } from '../machines/session.ts'
 import type { KeyScope } from '../runes/kinds.ts'
 import type { Rune } from '../runes/rune.ts'
-import { carriedMoves, carriedSubjects, carries } from '../runes/rune.ts'
+import { askedAbout, carriedMoves, carriedSubjects, carries } from '../runes/rune.ts'
 import type { FoldableRune, ModelQuery, ReadModel, Row, Runelog } from './port.ts'
 import { othersTurn, sliceRunes } from './slices.ts'
 
@@ -28,15 +28,16 @@ const passing: ReadonlySet<string> = new Set<MachineName>(['turn', 'tool', 'cont
 /** The state of every subject. Its fold is the gate of the log: only here is an illegal move refused. */
 export const subjects: ReadModel<Subject> = {
   name: 'subjects',
-  version: 2,
+  version: 3,
   keys(rune) {
-    const own = rune.subject_id === undefined ? [] : [rune.subject_id]
+    const own = [rune.subject_id, askedAbout(rune)].filter((id) => id !== undefined)
     return carries(rune.kind) ? [...new Set([...own, ...carriedSubjects(rune)])] : own
   },
   fold(row, rune, key) {
     if (key === rune.subject_id) return ownMove(row, rune, key)
     const subject = row?.value
-    if (subject === undefined) return row
+    if (row === undefined || subject === undefined) return row
+    if (key === askedAbout(rune)) return { ...row, value: { ...subject, version: subject.version + 1 } }
     const stateOf = (id: string, machine: string) =>
       id === key && machine === subject.machine ? subject.state : undefined
     const move = carriedMoves(rune, stateOf).find(({ from, to }) => from !== to)

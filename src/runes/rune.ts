@@ -320,3 +320,7 @@ export function carriedMoves(
     return guards.length < when.length ? [] : [{ ...move, guards }]
   })
 }
+
+/** A question raises the version of its contract: an append that ends the contract must have seen the question. */
+export const askedAbout = ({ kind, execution_id }: Pick<Rune, 'kind' | 'execution_id'>) =>
+  kind === 'interaction.opened' ? execution_id : undefined

@@ -52,6 +52,8 @@ async function proceed(hold: Hold, batch: Batch, calls: readonly CallView[]): Pr
     if (recorded instanceof Fault) return recorded
     for (const call of next.probe) continueLost(hold, call)
     if (isUnderWay(hold)) return 'wait'
+    // It may have been asked to stop during the append.
+    if (hold.run.cancel !== null) return 'on'
     const { action_summary } = next.unknowable
     const message = `It is unknown whether ${action_summary} happened; the question about it is in the inbox.`
     return failRun(hold, { error_code: 'OUTCOME_UNKNOWN', message })

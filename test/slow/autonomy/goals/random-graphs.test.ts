@@ -136,10 +136,15 @@ function problemsIn(runes: readonly Rune[], { max_parallel, tool_calls }: Goal):
   const states = new Map<string, string>()
   const running = new Set<string>()
   const works = new Set<string>()
-  const met = (id: string): boolean => {
-    if (states.get(id) === 'completed') return true
+  /** A stand-in is not needed if its task completed, or is itself a stand-in that was not needed. */
+  const isNotNeeded = (id: string): boolean => {
     const primary = planned.get(id)?.instead_of
-    if (states.get(id) === 'skipped' && primary != null && states.get(primary) === 'completed') return true
+    return (
+      states.get(id) === 'skipped' && primary != null && (states.get(primary) === 'completed' || isNotNeeded(primary))
+    )
+  }
+  const met = (id: string): boolean => {
+    if (states.get(id) === 'completed' || isNotNeeded(id)) return true
     const over = ['failed', 'skipped'].includes(states.get(id) ?? '')
     return over && [...planned].some(([other, { instead_of }]) => instead_of === id && met(other))
   }
@@ -187,8 +192,9 @@ test('random graphs: with random failures every goal ends, in order and within i
       expect(['goal_met', 'stopped']).toContain(report.state)
       if (report.state === 'goal_met') met += 1
       else stopped += 1
-      // Nothing begins once they are used up; answers under way then, one for each place, still count.
-      if (given.tokens !== undefined) expect(report.used.tokens).toBeLessThan(given.tokens + 2 * given.max_parallel)
+      // Nothing begins once they are used up; answers under way then, one for each place, still count. An answer has 2
+      // tokens; one that is cut has an estimate, which is 3 for its 14 characters.
+      if (given.tokens !== undefined) expect(report.used.tokens).toBeLessThan(given.tokens + 3 * given.max_parallel)
       expect(throughCheckpoint(runes)).toEqual(folded(runes).goals)
       const needed = given.tasks.filter(({ calls }) => calls).length
       const suffices = (given.tool_calls ?? needed) >= needed && given.tokens === undefined
