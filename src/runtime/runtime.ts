@@ -78,7 +78,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     isWorking,
     sessions: createSessions(runelog, ports.isExclusive, ports.foldCache),
     preserving: createPreserving(() => engine),
-    atWork: member?.atWork ?? atWorkHere(),
+    atWork: member?.atWork ?? atWorkHere(runelog),
     delegating: new Map(),
     taking: new Set(),
     turnedAway: new Set(),

@@ -133,12 +133,13 @@ export type EffectState =
   | { readonly state: 'at_work'; readonly worker: string | null; readonly isGone: boolean }
 
 /** For a store that one process owns: when the process dies, so does every tool in it. */
-export function atWorkHere(): AtWork {
+export function atWorkHere(runelog: Pick<Runelog, 'row'>): AtWork {
   const atWork = new Map<string, Effect>()
   return {
     async begin(effect) {
+      // A command that ends the run either finds the tool at work, or has raised the epoch before it is read here.
       atWork.set(effect.execution_id, effect)
-      return true
+      return (await runelog.row(epochs, effect.run_id))?.value.epoch === effect.epoch
     },
     end: (execution_id) => void atWork.delete(execution_id),
     async look(execution_id) {

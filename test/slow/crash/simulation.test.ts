@@ -7,10 +7,10 @@ const seeds = process.env.STATEWRIGHT_PROOF === '1' ? 20_000 : 300
 
 /**
  * Seeds that reach what the first few do not: a requeued task whose parent run is over, a run taken while the process
- * closes, a crash around an irreversible tool that asked at work, a kill that did not see what a tool just asked, and
- * an interrupt while a worker recorded an unknown outcome.
+ * closes, a crash around an irreversible tool that asked at work, a kill that did not see what a tool just asked,
+ * an interrupt while a worker recorded an unknown outcome, and a person who is asked before the tool is called.
  */
-const remembered = [687, 1416, 310, 862, 3552, 7558]
+const remembered = [687, 1416, 310, 862, 3552, 7558, 20_980]
 
 /** A case that is never reached is not tested: each of these must come up with some seed. */
 const sometimes = [
