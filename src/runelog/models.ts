@@ -16,7 +16,7 @@ import { othersTurn, sliceRunes } from './slices.ts'
 export type Subject = {
   readonly machine: MachineName
   readonly state: string
-  /** Rises with each move that the subject made itself, or that changed its state. */
+  /** Rises with each own move, with a carried one that changes the state, and with a question about a contract. */
   readonly version: number
   readonly session_id: string
   readonly event_id: number
