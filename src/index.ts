@@ -54,13 +54,15 @@ export type {
   WordQuery,
 } from './runelog/port.ts'
 export type { InteractionKind, KeyScope, Kind, Payload, RunMode } from './runes/kinds.ts'
-export type { Actor, ActorCategory, Rune, StoredRecord, Visibility } from './runes/rune.ts'
+export type { StoredRecord } from './runes/record.ts'
+export type { Actor, ActorCategory, Rune, Visibility } from './runes/rune.ts'
 export type { Spawn } from './runtime/commands/agents.ts'
 export type { Replied, Reply, ReplyOptions, Resumed } from './runtime/commands/reply.ts'
 export type { ListedSession, SessionQuery, Stopped } from './runtime/commands/session.ts'
 export type { CreatedSession, NewSession, Submission, Submitted } from './runtime/commands/submit.ts'
 export { type Agent, type AgentOptions, agent } from './runtime/define-agent.ts'
-export type { EphemeralDelta, Settings } from './runtime/engine.ts'
+export type { EphemeralDelta } from './runtime/delta.ts'
+export type { Settings } from './runtime/engine.ts'
 export type { AnyModel, Model, ModelEvent, ModelRequest, ProviderModel, ToolDescription } from './runtime/model.ts'
 export type { OpenInteraction } from './runtime/models/open-work.ts'
 export type { BudgetOptions, PolicyOptions } from './runtime/options.ts'
@@ -80,6 +82,7 @@ export type {
   Executions,
   Inbox,
   Kill,
+  ListenOptions,
   RunQuery,
   Runs,
   Sessions,

@@ -2,7 +2,7 @@
 export const exampleConfig = `// The config of Statewright. \`statewright run "…"\`, \`worker\` and \`serve\` read this file.
 import { agent, defineConfig, tool } from 'statewright'
 import { call, say, scriptedModel } from 'statewright/testing'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const refund = tool({
   name: 'orders.refund',

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { z } from 'zod'
+import * as z from 'zod'
 import { call, say, scriptedModel, together } from '../entry/testing.ts'
 import { type Agent, agent, type Json, type ToolContext, tool } from '../index.ts'
 import type { Message } from '../wire/dialogue.ts'

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from '../adapters/sqlite/driver.ts'
+import { packed, unpacked } from '../adapters/sqlite/record-columns.ts'
 import { exits } from '../cli/exits.ts'
 import type { DemoOptions, Io } from '../cli/host.ts'
 import { type Asking, card } from '../cli/render/card.ts'
@@ -15,6 +16,7 @@ import type { Json } from '../kernel/json.ts'
 import { isTerminal } from '../kernel/machine.ts'
 import { runMachine } from '../machines/run.ts'
 import { makeFolder } from '../runelog/files.ts'
+import { firstEventOf, linesOf } from '../runes/record.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { BankSays, Payment } from './bank.ts'
 import type { WorkerOptions, WorkerSays } from './worker.ts'
@@ -296,11 +298,18 @@ function tamper(store: string, copy: string, from: string, to: string): number {
   original.close()
   const db = new DatabaseSync(copy)
   try {
-    db.exec('DROP TRIGGER rune_is_never_changed')
-    const found = db.prepare('SELECT position, event_id FROM rune WHERE instr(payload, ?) ORDER BY position').get(from)
-    const { position, event_id } = found as { position: number; event_id: number }
-    db.prepare('UPDATE rune SET payload = replace(payload, ?, ?) WHERE position = ?').run(from, to, position)
-    return event_id
+    db.exec('DROP TRIGGER record_is_never_changed')
+    type Columns = Parameters<typeof unpacked>[0] & { readonly position: number }
+    for (const row of db.prepare('SELECT * FROM record ORDER BY position').iterate()) {
+      const columns = row as Columns & typeof row
+      const record = { ...columns, ...unpacked(columns) }
+      const line = linesOf(record.payload).findIndex((text) => text.includes(from))
+      if (line < 0) continue
+      const changed = packed({ ...record, payload: record.payload.replace(from, to) })
+      db.prepare('UPDATE record SET payload = ? WHERE position = ?').run(changed.payload, record.position)
+      return firstEventOf(record) + line
+    }
+    throw new Error(`No record has ${from}.`)
   } finally {
     db.close()
   }

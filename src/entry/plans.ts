@@ -3,7 +3,7 @@
  * here copies what it is given, within limits, and refuses what does not fit with a fault that names the place.
  */
 import './node-version.ts'
-import { z } from 'zod'
+import * as z from 'zod'
 import { scanProject as scan } from '../adapters/facts/project-folder.ts'
 import { hostPorts } from '../adapters/host/ports.ts'
 import { loadRules, readRegistry as readFolder } from '../app/open-plans.ts'

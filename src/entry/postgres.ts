@@ -1,6 +1,6 @@
 /** A PostgreSQL store that you open yourself. It needs the packages `pg` and `graphile-worker`. */
 import './node-version.ts'
-import { z } from 'zod'
+import * as z from 'zod'
 import { shortestLeaseMs } from '../app/defaults.ts'
 import { closeStore, type OpenStore, openStore } from '../app/open-store.ts'
 import { faults } from '../faults/catalogue.ts'

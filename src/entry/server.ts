@@ -1,6 +1,6 @@
 /** The HTTP server with its console, started by a program. `statewright serve` starts the same from a config file. */
 import './node-version.ts'
-import { z } from 'zod'
+import * as z from 'zod'
 import { checkConfig } from '../app/config.ts'
 import type { StatewrightOptions } from '../app/statewright.ts'
 import { faults } from '../faults/catalogue.ts'

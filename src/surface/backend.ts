@@ -2,7 +2,7 @@ import type { Plans } from '../autonomy/plans/plans.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { RunelogReader } from '../runelog/port.ts'
 import type { CheckSignature, Signer } from '../runes/checkpoint.ts'
-import type { EphemeralDelta } from '../runtime/engine.ts'
+import type { EphemeralDelta } from '../runtime/delta.ts'
 import type { AbandonedRun } from '../runtime/store.ts'
 import type { AgentCard } from '../wire/run.ts'
 import type { Commands } from './library.ts'
@@ -35,8 +35,8 @@ export interface Backend {
   readonly plans: () => Promise<SurfacePlans>
   /** Runs in state `running` that no process holds. Where a process works, it takes them, and there are none. */
   readonly abandoned: () => Promise<readonly AbandonedRun[]>
-  /** Subscribes to text before it is recorded. Returns the function that unsubscribes. */
-  readonly listen: (listener: (delta: EphemeralDelta) => void) => () => void
+  /** Subscribes to the text of a session before it is recorded. Returns the function that unsubscribes. */
+  readonly listen: (session_id: string, listener: (delta: EphemeralDelta) => void) => () => void
 }
 
 /** The signing key of a store. */

@@ -1,6 +1,7 @@
+import { createDeltaGate } from '../observation/delta-gate.ts'
 import type { Rune } from '../runes/rune.ts'
+import type { EphemeralDelta } from '../runtime/delta.ts'
 import type { Asked } from '../runtime/dispatch/dispatcher.ts'
-import type { EphemeralDelta } from '../runtime/engine.ts'
 import type { Given } from '../wire/endpoint.ts'
 import type { Backend } from './backend.ts'
 import { bundleLines } from './bundle.ts'
@@ -40,14 +41,16 @@ export function localClient(backend: Backend, close: () => Promise<void>): Clien
       const received: Received[] = []
       let bell = Promise.withResolvers<void>()
       const ring = () => bell.resolve()
-      const unsubscribe = backend.listen((delta) => {
-        if (delta.session_id !== session_id) return
+      const gate = createDeltaGate()
+      const unsubscribe = backend.listen(session_id, (delta) => {
+        if (!gate.passes(delta)) return
         received.push({ type: 'delta', delta })
         ring()
       })
       let isOver = false
       const following = (async () => {
         for await (const rune of backend.runelog.follow(session_id, after, signal)) {
+          gate.note(rune)
           received.push({ type: 'rune', rune })
           ring()
         }

@@ -8,7 +8,7 @@ import type { Spawn } from '../runtime/commands/agents.ts'
 import type { Replied, Reply, ReplyOptions, Resumed } from '../runtime/commands/reply.ts'
 import type { ListedSession, SessionQuery, Stopped } from '../runtime/commands/session.ts'
 import type { CreatedSession, NewSession, Submission, Submitted } from '../runtime/commands/submit.ts'
-import type { EphemeralDelta } from '../runtime/engine.ts'
+import type { EphemeralDelta } from '../runtime/delta.ts'
 import type { OpenInteraction } from '../runtime/models/open-work.ts'
 import type { BudgetOptions } from '../runtime/options.ts'
 import type { Question } from '../runtime/run/calls.ts'
@@ -74,10 +74,17 @@ export interface Runs {
   /** Returns the running runs that no process holds. A process that works takes them, so it gets an empty list. */
   abandoned(): Promise<readonly AbandonedRun[]>
   /**
-   * Subscribes to text of all runs before it is recorded. Returns the function that unsubscribes. Errors of the
-   * listener are warned of.
+   * Subscribes to text of all runs of this process before it is recorded; with `sessionId`, to text of that session,
+   * also of other processes that work on the store. Text of another process may come after its rune, or not at all.
+   * Returns the function that unsubscribes. Errors of the listener are warned of.
    */
-  listen(listener: (delta: EphemeralDelta) => void): () => void
+  listen(listener: (delta: EphemeralDelta) => void, options?: ListenOptions): () => void
+}
+
+/** The text to listen to. */
+export interface ListenOptions {
+  /** Only text of this session. */
+  readonly sessionId?: string | undefined
 }
 
 /**

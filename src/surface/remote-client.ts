@@ -1,7 +1,7 @@
 import { faults, isFault } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import type { Rune } from '../runes/rune.ts'
-import type { EphemeralDelta } from '../runtime/engine.ts'
+import type { EphemeralDelta } from '../runtime/delta.ts'
 import { addressOf, type Given, streamPaths } from '../wire/endpoint.ts'
 import { readLines, resumeServerSent } from '../wire/server-sent.ts'
 import type { Client, Received } from './client.ts'

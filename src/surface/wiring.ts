@@ -4,7 +4,9 @@ import type { Json } from '../kernel/json.ts'
 import type { Damage } from '../runelog/damage.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { Stray } from '../runelog/segment.ts'
+import type { Mark } from '../runes/record.ts'
 import type { Rune } from '../runes/rune.ts'
+import type { BadEvent, Redacted } from '../runes/verify.ts'
 import type { AbandonedRun } from '../runtime/store.ts'
 import type { StoreKey } from './backend.ts'
 
@@ -27,6 +29,22 @@ export interface Where {
 /** How a client uses a store: `look`; `act`, which recovers its session; `work`, which also carries out its run. */
 export type Use = 'look' | 'act' | 'work'
 
+/** A session to verify, and the marks that its log must pass through. */
+export interface ToProve {
+  readonly session_id: string
+  readonly marks: readonly Mark[]
+}
+
+/** The result of verifying one session. */
+export interface Proved {
+  readonly session_id: string
+  readonly events: number
+  /** The hash of the last event that is proved. */
+  readonly head: string
+  readonly first_bad: BadEvent | null
+  readonly redactions: readonly Redacted[]
+}
+
 /** A store that a command opened. It existed before: only work makes a store. */
 export interface ExistingStore extends StoreKey {
   readonly runelog: Runelog
@@ -36,6 +54,8 @@ export interface ExistingStore extends StoreKey {
   readonly strays: () => Promise<readonly Stray[]>
   /** Deletes a stray file. */
   readonly discard: (stray: Stray) => Promise<void>
+  /** Verifies sessions, each from its first event. They come in any order. */
+  readonly prove: (asked: readonly ToProve[], trusted: readonly string[]) => AsyncIterable<Proved>
   /** Rows, outputs and files that do not follow from the log. */
   readonly damages: () => AsyncIterable<Damage>
 }

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** No parameters, no query, or an empty body. */
 export const nothing = z.strictObject({})

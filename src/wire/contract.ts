@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { stateNames, triggerNames } from '../kernel/machine.ts'
 import { contractMachine } from '../machines/contract.ts'
 import { jsonValue, kinds, waitingReasons } from '../runes/kinds.ts'

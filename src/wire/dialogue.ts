@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { deciders, jsonValue, kinds, type Payload } from '../runes/kinds.ts'
 import { listOf } from './common.ts'
 

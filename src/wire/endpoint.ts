@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { id, nothing } from './common.ts'
 
 type Method = 'GET' | 'POST'

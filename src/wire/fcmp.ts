@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Problem, pointerTo } from '../kernel/json.ts'
 import { stateNames } from '../kernel/machine.ts'
 import { type RunTrigger, runMachine } from '../machines/run.ts'

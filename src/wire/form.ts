@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** All types of form fields. */
 // biome-ignore format: one line for what belongs together

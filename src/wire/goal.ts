@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { stateNames } from '../kernel/machine.ts'
 import { goalMachine, goalStopNames } from '../machines/goal.ts'
 import { taskMachine } from '../machines/task.ts'

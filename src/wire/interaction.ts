@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { stateNames } from '../kernel/machine.ts'
 import { interactionMachine } from '../machines/interaction.ts'
 import { interactionKind, jsonObject, jsonValue, kinds } from '../runes/kinds.ts'

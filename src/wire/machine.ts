@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { count, id, listOf } from './common.ts'
 import { endpoint } from './endpoint.ts'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { riskAssessment, ruleDecisions } from '../coordinator/schemas/judgement.ts'
 import { executionGraph, failurePack, reviewPack } from '../coordinator/schemas/plan.ts'
 import { answerPack, questionPack } from '../coordinator/schemas/questions.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { RunStatus } from '../machines/run.ts'
 import { budget, jsonValue, runModes } from '../runes/kinds.ts'
 import { visibilities } from '../runes/rune.ts'

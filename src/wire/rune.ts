@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { jsonValue, kinds } from '../runes/kinds.ts'
 import { actorCategories, actors, concernNames, type Rune, visibilities } from '../runes/rune.ts'
 import { count, flag, listOf } from './common.ts'
@@ -25,7 +25,8 @@ const anyRune: z.ZodType = z.object({
   /** The readings of the move. */
   guards: z.array(z.object({ guard: z.string(), holds: z.boolean(), because: z.string() })).optional(),
   payload: jsonValue,
-  payload_sha256: z.string(),
+  /** Null: the payload is empty. */
+  payload_sha256: z.string().nullable(),
   prev_hash: z.string(),
   hash: z.string(),
   schema_version: z.int(),

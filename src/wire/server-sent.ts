@@ -1,21 +1,43 @@
-/** The longest line that is read. A longer one is cut. */
+/** The longest line that is read, in bytes. A longer one is cut. */
 const longestLine = 2 ** 27
 
-/** The lines of a text in UTF-8. Only a line feed ends a line, so that no other byte can stand for one. */
+const lineFeed = 10
+
+/**
+ * The lines of a text in UTF-8. Only a line feed ends a line, so that no other byte can stand for one. A line that is not
+ * UTF-8 ends with half of a pair: it is no JSON, and bytes cannot pass for the replacement character.
+ */
 export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, void> {
-  const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
-  let rest = ''
+  let pieces: Uint8Array[] = []
+  let length = 0
   for await (const bytes of body) {
+    let from = 0
     // Only the new part is searched: a long line costs no more than its length.
-    const [first = '', ...more] = utf8.decode(bytes, { stream: true }).split('\n')
-    rest += first
-    for (const line of more) {
-      yield rest
-      rest = line
+    for (let at = bytes.indexOf(lineFeed); at >= 0; at = bytes.indexOf(lineFeed, from)) {
+      yield textOf([...pieces, bytes.subarray(from, at)])
+      pieces = []
+      length = 0
+      from = at + 1
     }
-    if (rest.length > longestLine) break
+    if (from === bytes.length) continue
+    pieces.push(bytes.subarray(from))
+    length += bytes.length - from
+    if (length > longestLine) break
   }
-  if (rest !== '') yield rest
+  if (length > 0) yield textOf(pieces)
+}
+
+function textOf(pieces: readonly Uint8Array[]): string {
+  try {
+    return decoded(pieces, true)
+  } catch {
+    return `${decoded(pieces, false)}\ud800`
+  }
+}
+
+function decoded(pieces: readonly Uint8Array[], fatal: boolean): string {
+  const utf8 = new TextDecoder('utf-8', { ignoreBOM: true, fatal })
+  return pieces.map((piece) => utf8.decode(piece, { stream: true })).join('') + utf8.decode()
 }
 
 /** One event of an event stream, as the HTML standard has them. */

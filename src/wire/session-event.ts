@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { isTerminal, stateNames, triggerNames } from '../kernel/machine.ts'
 import { contractMachine } from '../machines/contract.ts'
 import { runMachine } from '../machines/run.ts'

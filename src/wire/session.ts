@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { stateNames } from '../kernel/machine.ts'
 import { runMachine } from '../machines/run.ts'
 import { sessionMachine } from '../machines/session.ts'

@@ -1,5 +1,5 @@
 import type { CallToolResult, Tool as Listed } from '@modelcontextprotocol/client'
-import { z } from 'zod'
+import * as z from 'zod'
 import { faults, isFault } from '../../faults/catalogue.ts'
 import { asJson, canonicalJson, type Json } from '../../kernel/json.ts'
 import { printable, printableName } from '../../kernel/printable.ts'

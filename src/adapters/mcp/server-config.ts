@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { closedObject, fieldIssues } from '../../runtime/shape-problems.ts'
 import { toolDefaults } from '../../runtime/tools/define-tool.ts'

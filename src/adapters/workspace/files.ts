@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { fileProblem } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
 import { tool } from '../../runtime/tools/define-tool.ts'

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { relative } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
 import { tool, toolDefaults } from '../../runtime/tools/define-tool.ts'

@@ -1,5 +1,5 @@
 import type { LookupFunction } from 'node:net'
-import { z } from 'zod'
+import * as z from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { makeFolder } from '../../runelog/files.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { type ConditionContext, type ConditionTask, readCondition } from '../../coordinator/rules/engine.ts'
 import { boundedJsonIn, type Json, jsonLimits } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'

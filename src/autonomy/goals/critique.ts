@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Finding, GoalView, PlannedTask, TaskView } from '../../observation/goal-state.ts'
 import { closedObject } from '../../runtime/shape-problems.ts'
 import { categories, severities } from '../../wire/goal.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { sealIntent } from '../../coordinator/checksum.ts'
 import { placeAmong } from '../../coordinator/given.ts'
 import { indexOf, type RegistryIndex, resolve } from '../../coordinator/registry.ts'

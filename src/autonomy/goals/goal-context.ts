@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { ConditionContext, ConditionEngine } from '../../coordinator/rules/engine.ts'
 import type { RegistrySnapshot } from '../../coordinator/schemas/registry.ts'
 import type { Sha256 } from '../../kernel/digest.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { faults } from '../../faults/catalogue.ts'
 import { asJson, canonicalJson } from '../../kernel/json.ts'
 import { type Coordination, timedTape } from '../coordinate.ts'

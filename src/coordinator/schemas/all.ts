@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { contextBundle, executionPolicy, factPack, memoryPack } from './context.ts'
 import { executionIntent } from './intent.ts'
 import { precheckReport, riskAssessment, ruleDecisions } from './judgement.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { questionType } from './questions.ts'
 import { closed, type Effect, evidenceRef, listOf, mode, riskLevel, sha256Hex, timestamp } from './scalars.ts'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { keyProblems, openQuestion } from './questions.ts'
 import * as s from './scalars.ts'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import * as s from './scalars.ts'
 
 /** One version of content of the registry. */

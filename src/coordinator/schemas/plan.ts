@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { endNames } from '../../kernel/machine.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
 import * as s from './scalars.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Json } from '../../kernel/json.ts'
 import { answerText, contentId, evidenceRef, listOf, mode, riskLevel, sentence, timestamp } from './scalars.ts'
 

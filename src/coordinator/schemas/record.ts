@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { endNames, guardNames, stateNames, triggerNames } from '../../kernel/machine.ts'
 import { coordinationMachine } from '../../machines/coordination.ts'
 import { registryReference } from './judgement.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { keyProblems, openQuestion } from './questions.ts'
 import { contentId, effect, phaseName, riskLevel, semver, sentence, severity, sha256Hex, verdict } from './scalars.ts'
 

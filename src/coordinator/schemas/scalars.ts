@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { readDay } from '../../kernel/instant.ts'
 import { withoutInvisible } from '../payload-keys.ts'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { readDay, readInstant } from '../../kernel/instant.ts'
 import { boundedJson, type Json, jsonLimits, type Problem, pointerTo } from '../../kernel/json.ts'
 import { type EcsRequest, ecsInput, type Field, type FieldType, formOf } from '../../wire/form.ts'

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import type { RE2JS } from 're2js'
-import { z } from 'zod'
+import * as z from 'zod'
 import { boundedJson, type Json, jsonLimits } from '../../kernel/json.ts'
 import { sayValue } from '../thrown.ts'
 import type { Tool } from './tool.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Sha256 } from '../../kernel/digest.ts'
 import { canonicalJson, type Json } from '../../kernel/json.ts'
 import type { RunMode } from '../../runes/kinds.ts'

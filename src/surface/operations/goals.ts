@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { goalConfig } from '../../autonomy/goals/goal-context.ts'
 import { type GoalReport, isAtWork, reportOf } from '../../autonomy/goals/report.ts'
 import { faults } from '../../faults/catalogue.ts'

@@ -21,17 +21,18 @@ export const listInbox = defineOperation({
     const page = pageAsked('list_inbox', { limit, cursor })
     const rows = await mergedRows(runelog, openInteractions, ['open', 'due'], page)
     const { shown, next_cursor } = paged(rows, limit)
-    const items = shown.map(async ({ value: open }) => {
+    const itemOf = async ({ value: open }: (typeof shown)[number]) => {
       const prompt = open.visibility === 'public' || allows(scope, 'approve') ? printable(open.prompt) : notPublic
       return { ...open, prompt, title: await titleOf(open.session_id) }
-    })
+    }
     const left = cursor === undefined ? [...(await leftBehind(backend, () => true)).values()] : []
     const calls = left.flatMap((one) => one.unsettled)
-    const unsettled = calls.map(async (call) => {
+    const unsettledOf = async (call: (typeof calls)[number]) => {
       const action_summary = printable(call.action_summary)
       return { ...call, action_summary, title: await titleOf(call.session_id) }
-    })
-    return { items: await Promise.all(items), next_cursor, unsettled: await Promise.all(unsettled) }
+    }
+    const [items, unsettled] = await Promise.all([Promise.all(shown.map(itemOf)), Promise.all(calls.map(unsettledOf))])
+    return { items, next_cursor, unsettled }
   },
 })
 

@@ -5,6 +5,7 @@ import { isShown } from '../../observation/visible.ts'
 import { firstBad } from '../../runelog/damage.ts'
 import { inSlices, othersTurn, sliceRunes } from '../../runelog/slices.ts'
 import { signCheckpoint } from '../../runes/checkpoint.ts'
+import { linesOf } from '../../runes/record.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { createVerifier } from '../../runes/verify.ts'
 import { withoutUndefined } from '../../runtime/options.ts'
@@ -126,8 +127,8 @@ export async function signLog(backend: Auditing & Pick<Backend, 'signer' | 'now'
   return { ...found, checkpoint: is_sound ? signCheckpoint(statement, backend.signer()) : null }
 }
 
-/** How much is verified before other requests get their turn: about a millisecond. */
-const slice = { records: 100, bytes: 256 * 1024 }
+/** How much is verified before other requests get their turn: about a millisecond. A commit is not divided. */
+const slice = { events: 100, bytes: 256 * 1024 }
 
 async function audit({ runelog, sha256, check, publicKey }: Auditing, session_id: string) {
   if ((await runelog.head(session_id)) === undefined) throw faults.not_found({ what: 'session', id: session_id })
@@ -140,9 +141,9 @@ async function audit({ runelog, sha256, check, publicKey }: Auditing, session_id
   })
   const unseen = { ...slice }
   const first_bad = await firstBad(runelog.records(session_id), verifier, ({ payload }) => {
-    unseen.records -= 1
+    unseen.events -= linesOf(payload).length
     unseen.bytes -= payload.length
-    if (unseen.records > 0 && unseen.bytes > 0) return undefined
+    if (unseen.events > 0 && unseen.bytes > 0) return undefined
     Object.assign(unseen, slice)
     return othersTurn()
   })
