@@ -1,6 +1,7 @@
 import { readGuardsAgain } from '../../src/observation/readings.ts'
 import { type BundleVerdict, createBundleVerifier } from '../../src/runes/bundle.ts'
-import { firstHashedTexts, genesis, hashedTexts } from '../../src/runes/rune.ts'
+import { firstHashedTexts } from '../../src/runes/first-format.ts'
+import { genesis, hashedTexts, linesOf } from '../../src/runes/record.ts'
 import type { BadEvent } from '../../src/runes/verify.ts'
 
 const encoder = new TextEncoder()
@@ -44,9 +45,13 @@ export async function verifyBundle(
     const { version, header, payload, salt, hash } = parse(line)
     if (version === 1) texts = firstHashedTexts
     if (typeof header !== 'string' || typeof payload !== 'string') return []
-    const linked = texts.rune(prev_hash, header)
+    const linked = texts.commit(prev_hash, header)
     prev_hash = String(hash)
-    return [linked, typeof salt === 'string' ? texts.payload(salt, payload) : texts.remains(payload)]
+    const salts = linesOf(typeof salt === 'string' ? salt : '')
+    return [
+      linked,
+      ...linesOf(payload).map((line, i) => (salts[i] ? texts.payload(salts[i], line) : texts.remains(line))),
+    ]
   }
 
   async function flush() {
@@ -54,8 +59,9 @@ export async function verifyBundle(
       await Promise.all(batch.flatMap(textsOf).map(async (text) => [text, await sha256(text)] as const)),
     )
     for (const line of batch) {
+      // The last event of the record in this line. The checkpoint speaks of the last record.
+      events = Number(/^\{"event_id":(\d+),/.exec(line)?.[1] ?? events)
       verifier.take(line)
-      events += 1
     }
     for (const statement of asked)
       if (forged === undefined && !(await signatureFits(statement)))
@@ -72,7 +78,6 @@ export async function verifyBundle(
   await flush()
   const verdict = verifier.end()
   if (forged === undefined) return verdict
-  // The line of the checkpoint speaks of the last event.
   const bad = { ...forged, event_id: Math.min(forged.event_id, verdict.events) }
   return (verdict.bad?.event_id ?? bad.event_id) < bad.event_id ? verdict : { ...verdict, bad }
 }

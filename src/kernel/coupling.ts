@@ -124,29 +124,64 @@ function parse(rows: Readonly<Record<string, Row<string>>>, moves: readonly stri
   return undefined
 }
 
-/** How far each row that may be under way has come. Without any, the next move begins a row. */
-type UnderWay = readonly { readonly moves: readonly string[]; readonly done: number }[]
+/** How far the rows that may be under way have come. `isWhole`: the next move may also begin a row. */
+interface Place {
+  readonly rows: readonly { readonly moves: readonly string[]; readonly done: number }[]
+  readonly isWhole: boolean
+  /** Where each move leads that a row has here. Filled as moves come. */
+  readonly next: Map<string, Place>
+}
+
+/** The places in rows of one kind. They follow from the declaration and are few: each is made once per process. */
+function placesIn(rows: Readonly<Record<string, Row<string>>>) {
+  const starts = Map.groupBy(Object.values(rows), ({ moves: [first] }) => first)
+  const known = new Map<string, Place>()
+  const placeOf = (rows: Place['rows'], isWhole: boolean): Place => {
+    const name = JSON.stringify([rows, isWhole])
+    const place = known.get(name) ?? { rows, isWhole, next: new Map() }
+    known.set(name, place)
+    return place
+  }
+  const begin = placeOf([], true)
+  function after({ rows, isWhole }: Place, move: string): Place | null {
+    const begun = isWhole ? (starts.get(move) ?? []) : []
+    const next = [
+      ...rows.flatMap(({ moves, done }) => (moves[done] === move ? [{ moves, done: done + 1 }] : [])),
+      ...begun.map(({ moves }) => ({ moves, done: 1 })),
+    ]
+    if (next.length === 0) return null
+    const open = next.filter(({ moves, done }) => done < moves.length)
+    return open.length === 0 ? begin : placeOf(open, open.length < next.length)
+  }
+  function follow(place: Place, move: string): Place | null {
+    const known = place.next.get(move)
+    if (known !== undefined) return known
+    const found = after(place, move)
+    // A move that no row has is damage. It is not kept: its name may be any text.
+    if (found !== null) place.next.set(move, found)
+    return found
+  }
+  return { begin, follow }
+}
+
+const places = new WeakMap<Couplings, readonly [frames: Places, threads: Places]>()
+type Places = ReturnType<typeof placesIn>
 
 /**
  * Follows a log, which does not mark the ends of its appends: checks that its moves are whole rows, thread by thread.
  * Returns a function that takes the next move; false means that no row has this move here.
  */
-export function followRows({ frames, threads }: Couplings): (move: BatchMove) => boolean {
-  const starts = [frames, threads].map((rows) => Map.groupBy(Object.values(rows), ({ moves: [first] }) => first))
-  const underWay = new Map<string | undefined, { readonly rows: UnderWay; readonly isWhole: boolean }>()
+export function followRows(couplings: Couplings): (move: BatchMove) => boolean {
+  const [frames, threads] = places.get(couplings) ?? [placesIn(couplings.frames), placesIn(couplings.threads)]
+  places.set(couplings, [frames, threads])
+  const underWay = new Map<string | undefined, Place>()
   return (move) => {
     const { thread } = move
-    const name = moveName(move)
-    const { rows, isWhole } = underWay.get(thread) ?? { rows: [], isWhole: true }
-    const begun = isWhole ? (starts[thread === undefined ? 0 : 1]?.get(name) ?? []) : []
-    const next = [
-      ...rows.flatMap(({ moves, done }) => (moves[done] === name ? [{ moves, done: done + 1 }] : [])),
-      ...begun.map(({ moves }) => ({ moves, done: 1 })),
-    ]
-    const open = next.filter(({ moves, done }) => done < moves.length)
-    if (open.length === 0) underWay.delete(thread)
-    else underWay.set(thread, { rows: open, isWhole: open.length < next.length })
-    return next.length > 0
+    const { begin, follow } = thread === undefined ? frames : threads
+    const next = follow(underWay.get(thread) ?? begin, moveName(move))
+    if (next === null || next === begin) underWay.delete(thread)
+    else underWay.set(thread, next)
+    return next !== null
   }
 }
 

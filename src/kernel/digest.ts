@@ -5,7 +5,7 @@ import type { Machine } from './machine.ts'
 export type Sha256 = (text: string) => string
 
 /** The purposes of digests and signatures. One that was made for one purpose never passes for another. */
-type Purpose = 'payload' | 'rune' | 'remains' | 'redaction' | 'checkpoint' | 'bundle' | 'cache' | 'id'
+type Purpose = 'payload' | 'commit' | 'remains' | 'redaction' | 'checkpoint' | 'bundle' | 'cache' | 'id'
 
 /**
  * The text that is hashed for several parts: the purpose, then each part after its length in bytes of UTF-8. Different
@@ -37,16 +37,22 @@ export function machineDigest(machine: Machine, sha256: Sha256): string {
   return sha256(canonicalJson(asJson(machine)))
 }
 
-const encoder = new TextEncoder()
-const scratch = new Uint8Array(65_536)
+/** The length of a text in bytes of UTF-8. A lone surrogate counts as the character that replaces it. */
+export const utf8Length: (text: string) => number =
+  (globalThis as { readonly Buffer?: { byteLength(text: string): number } }).Buffer?.byteLength ?? countBytes
 
-/** The length of a text in bytes of UTF-8. The text may have millions of characters, so it is encoded piece by piece. */
-export function utf8Length(text: string): number {
-  let bytes = 0
-  for (let at = 0; at < text.length; ) {
-    const { read, written } = encoder.encodeInto(at === 0 ? text : text.slice(at), scratch)
-    at += read
-    bytes += written
+/** The same for a browser, which has no function for it. */
+function countBytes(text: string): number {
+  let bytes = text.length
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code <= 0x7f) continue
+    bytes += code <= 0x7ff ? 1 : 2
+    // Both halves of a pair together are four bytes.
+    if (isHigh(code) && isLow(text.charCodeAt(at + 1))) at++
   }
   return bytes
 }
+
+const isHigh = (code: number) => code >= 0xd800 && code <= 0xdbff
+const isLow = (code: number) => code >= 0xdc00 && code <= 0xdfff

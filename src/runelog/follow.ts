@@ -47,7 +47,7 @@ export function createBell(): Bell {
 const kept = 1_024
 
 /** The cached sessions without a follower, and their runes: the client of a new session follows it a moment later. */
-const begun = { sessions: 128, runes: 16 }
+const begun = { sessions: 256, runes: 32 }
 
 interface Tail {
   add(session_id: string, runes: readonly Rune[]): void

@@ -2,10 +2,11 @@ import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
-import { genesis, headerText, link, type Rune, type StoredRecord, toRune } from '../runes/rune.ts'
+import { genesis, headerText, link, runeId, type StoredRecord, toRunes } from '../runes/record.ts'
+import type { Rune } from '../runes/rune.ts'
 import { claimOf, claims, epochs, isClaim, subjects } from './models.ts'
 import type { FoldableRune, Head, ReadModel, Row } from './port.ts'
-import type { Prepared } from './prepare.ts'
+import type { Prepared, RuneInTheMaking } from './prepare.ts'
 
 /** A row as of the last commit, or as it will be after the appends ahead in the queue. */
 export type Look = <V extends Json>(model: ReadModel<V>, key: string) => Row<V> | undefined
@@ -112,77 +113,90 @@ function foldOf(model: ReadModel, look: Look) {
 /** A batch that was judged: its runes, their stored form and the new end of the log. */
 export interface Inscribed {
   readonly runes: readonly Rune[]
-  readonly records: readonly StoredRecord[]
+  readonly record: StoredRecord
   readonly head: Head
 }
 
-/** Gives each rune of an accepted batch its event id and its hash. */
-export function inscribe(batch: Prepared, head: Head | undefined, sha256: Sha256): Inscribed {
-  const before = head ?? { event_id: 0, hash: genesis, sealed: false, archived: false }
-  let { event_id, hash: prev_hash, sealed, archived } = before
-  const runes: Rune[] = []
-  const records: StoredRecord[] = []
+/** Gives each rune of an accepted batch its event id, and all of them one record. */
+export function inscribe(batch: Prepared, end: Head | undefined, sha256: Sha256): Inscribed {
+  const before = end ?? { event_id: 0, hash: genesis, sealed: false, archived: false }
+  let { event_id, sealed, archived } = before
+  const runes: RuneInTheMaking[] = []
+  const [payloads, salts]: [string[], string[]] = [[], []]
   for (const { rune, payload, salt } of batch.runes) {
     event_id += 1
     rune.event_id = event_id
-    const header = headerText(rune)
-    const hash = link(prev_hash, header, sha256)
-    rune.prev_hash = prev_hash
-    rune.hash = hash
-    runes.push(rune as Rune)
-    records.push({ event_id, header, hash, payload, salt })
-    prev_hash = hash
+    rune.rune_id = runeId(batch.session_id, event_id)
+    runes.push(rune)
+    payloads.push(payload)
+    salts.push(salt)
     sealed ||= rune.kind === 'session.closed'
     archived ||= rune.kind === 'session.archived'
   }
-  return { runes, records, head: { session_id: batch.session_id, event_id, hash: prev_hash, sealed, archived } }
+  const header = headerText(runes)
+  const hash = link(before.hash, header, sha256)
+  for (const rune of runes) {
+    rune.prev_hash = before.hash
+    rune.hash = hash
+  }
+  const record = { event_id, header, hash, payload: payloads.join('\n'), salt: salts.join('\n') }
+  const head = { session_id: batch.session_id, event_id, hash, sealed, archived }
+  return { runes: runes as readonly Rune[], record, head }
 }
 
 /**
  * The rows of one session, folded again after a redaction, so that they hold no erased content. A row that followed only
- * from the `original` payload is removed.
+ * from the `original` rune is removed.
  */
 export function refoldSession(
   models: readonly ReadModel[],
   records: Iterable<StoredRecord>,
-  original: StoredRecord,
+  original: Rune,
 ): readonly Change[] {
   const own = models.filter((model) => model.shared !== true)
   const folding = startFold(own, () => undefined)
   for (const record of records) foldRecord(folding, record)
   const changes = folding.changes()
   const kept = new Set(changes.map(({ model, key }) => rowName(model, key)))
-  const rune = toRune(original, '')
   const gone = own.flatMap((model) =>
     model
-      .keys(rune, () => undefined)
+      .keys(original, () => undefined)
       .flatMap((key) => (kept.has(rowName(model.name, key)) ? [] : [{ model: model.name, key, row: undefined }])),
   )
   return [...changes, ...gone]
 }
 
-/** All rows that follow from these records, and how many records there were. */
+/** All rows that follow from these records, and how many runes they have. */
 export async function foldAll(models: readonly ReadModel[], records: AsyncIterable<StoredRecord>) {
   const folding = startFold(models, () => undefined)
   let count = 0
   for await (const record of records) {
-    foldRecord(folding, record)
-    count += 1
+    count += foldRecord(folding, record)
   }
   return { changes: folding.changes(), count }
 }
 
-/** Folds a stored record. A recorded rune is never refused again, so a refusal throws `store_damaged`. */
-export function foldRecord(folding: Folding, record: StoredRecord): void {
-  const problem = foldProblem(folding, record)
-  if (problem !== undefined) throw faults.store_damaged({ what: nameOf(record), problem })
+/** Folds a stored record; returns how many runes it has. A recorded rune is never refused again: that throws `store_damaged`. */
+export function foldRecord(folding: Folding, record: StoredRecord): number {
+  const folded = folds(folding, record)
+  if (typeof folded === 'number') return folded
+  throw faults.store_damaged({ what: nameOf(record), problem: folded })
 }
 
 /** The reason why a stored record cannot be folded; undefined if it was. Any bytes may come. */
 export function foldProblem(folding: Folding, record: StoredRecord): string | undefined {
+  const folded = folds(folding, record)
+  return typeof folded === 'string' ? folded : undefined
+}
+
+function folds(folding: Folding, record: StoredRecord): number | string {
   try {
-    const fault = folding.fold(toRune(record, ''))
-    return fault === undefined ? undefined : `it could not have been recorded: ${fault.message}`
+    const runes = toRunes(record, '')
+    for (const rune of runes) {
+      const fault = folding.fold(rune)
+      if (fault !== undefined) return `it could not have been recorded: ${fault.message}`
+    }
+    return runes.length
   } catch (error) {
     return error instanceof Fault ? error.message : 'it cannot be read.'
   }
@@ -197,27 +211,52 @@ export function nameOf({ header, event_id }: StoredRecord): string {
   }
 }
 
+/** A key that a batch claims, and the contract that it opens for it. */
+export interface Claiming {
+  readonly claim: string
+  readonly idempotency_key: string
+  readonly execution_id: string
+}
+
 /** The keys that a batch claims. */
-export function claimedBy({
-  runes,
-}: Prepared): readonly { readonly claim: string; readonly idempotency_key: string }[] {
+export function claimedBy({ runes }: Prepared): readonly Claiming[] {
   return runes.flatMap(({ rune }) => {
     const claim = claimOf(rune as FoldableRune)
     const key = rune.kind === 'contract.opened' ? rune.payload.idempotency_key : null
-    return claim === undefined || key === null ? [] : [{ claim, idempotency_key: key }]
+    return claim === undefined || key === null
+      ? []
+      : [{ claim, idempotency_key: key, execution_id: rune.subject_id ?? '' }]
   })
 }
 
-/** The text by which the other headers about the same subject are found. */
-export function subjectText(header: string): string {
-  return `"subject_id":${JSON.stringify((JSON.parse(header) as { subject_id: string }).subject_id)}`
+/** The contract that a record opened, and all records about it: the log's own account of who holds a key. */
+export interface History {
+  readonly execution_id: string
+  /** The last event of the record that opened it, as the index has it. */
+  readonly event_id: number
+  readonly records: readonly StoredRecord[]
+  /** The record that opened it is in cold storage. */
+  readonly isArchived: boolean
 }
 
-/** Refuses a key that the log shows to be held. Rows do not count: one statement can delete a row. */
-export function heldInLog(claim: string, histories: Iterable<readonly StoredRecord[]>): Fault | undefined {
-  for (const history of histories) {
+/** Whether the record that opened a contract is the first of its records. */
+export function isOpenedIn(event_id: number, records: readonly StoredRecord[]): boolean {
+  return records[0]?.event_id === event_id
+}
+
+/**
+ * Refuses a key that the log shows to be held. Rows do not count: one statement can delete a row. A contract of the index
+ * whose record is gone may have been started, so its key is not free.
+ */
+export function heldInLog(claim: string, histories: Iterable<History>): Fault | undefined {
+  for (const { execution_id, event_id, records, isArchived } of histories) {
+    if (!isArchived && !isOpenedIn(event_id, records)) {
+      const problem = `the log lacks the record of event ${event_id} that opened it, so its key is not free.`
+      return faults.store_damaged({ what: `opening ${execution_id}`, problem })
+    }
     const folding = startFold([claims], () => undefined)
-    for (const record of history) foldRecord(folding, record)
+    for (const record of records)
+      for (const rune of toRunes(record, '')) if (rune.subject_id === execution_id) folding.fold(rune)
     const held = folding.changes().find(({ key, row }) => key === claim && row !== undefined)?.row?.value
     if (held !== undefined && isClaim(held)) return faults.key_taken({ key: claim, ...held })
   }

@@ -1,7 +1,7 @@
 import { accepted, faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import type { Json } from '../kernel/json.ts'
-import { genesis, type StoredRecord, toRune } from '../runes/rune.ts'
+import { genesis, runesOf, type StoredRecord } from '../runes/record.ts'
 import { createBell, follow } from './follow.ts'
 import { type Change, foldRecord, inscribe, judge, type Look, refoldSession, startFold } from './judge.ts'
 import { allModels, selectRows } from './models.ts'
@@ -18,7 +18,7 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
   const heads = new Map<string, Head>()
   const logs = new Map<string, StoredRecord[]>()
   /** Every record in commit order, for a rebuild. */
-  const order: { readonly session_id: string; readonly event_id: number }[] = []
+  const order: { readonly session_id: string; readonly place: number }[] = []
   const tables = new Map(models.map(({ name }) => [name, new Map<string, Row>()]))
 
   let isClosed = false
@@ -45,8 +45,9 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
     const changes = judge(batch, head, look, models)
     if (changes instanceof Fault) return changes
     const inscribed = inscribe(batch, head, ports.sha256)
-    logs.set(session_id, log(session_id).concat(inscribed.records))
-    order.push(...inscribed.records.map(({ event_id }) => ({ session_id, event_id })))
+    const records = log(session_id)
+    order.push({ session_id, place: records.length })
+    logs.set(session_id, records.concat(inscribed.record))
     heads.set(session_id, inscribed.head)
     write(changes)
     bell.ring([session_id])
@@ -59,10 +60,10 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
       return prepared instanceof Fault ? prepared : record(prepared)
     },
     async read(session_id, { after = 0, before = Number.POSITIVE_INFINITY, limit, backward = false } = {}) {
-      const records = log(session_id)
-      const chosen = records.filter(({ event_id }) => event_id > after && event_id < before)
+      const runes = runesOf(log(session_id), genesis)
+      const chosen = runes.filter(({ event_id }) => event_id > after && event_id < before)
       if (backward) chosen.reverse()
-      return chosen.slice(0, limit).map((r) => toRune(r, records[r.event_id - 2]?.hash ?? genesis))
+      return chosen.slice(0, limit)
     },
     follow: (session_id, after, signal) => follow({ read: store.read, bell, check }, session_id, after, signal),
     head: async (session_id) => heads.get(session_id),
@@ -80,7 +81,7 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
     search: async (query) => findWords(texts?.values() ?? [], [...heads.keys()], query),
     watch: bell.listen,
     async *records(session_id, after = 0) {
-      yield* log(session_id).slice(after)
+      yield* log(session_id).filter(({ event_id }) => event_id > after)
     },
     async redact(session_id, event_id, reason, by = {}) {
       const before = log(session_id)
@@ -98,9 +99,10 @@ export function openMemoryRunelog(ports: Ports, options: RunelogOptions = {}): R
     async rebuild() {
       for (const table of tables.values()) table.clear()
       const folding = startFold(models, () => undefined)
-      for (const { session_id, event_id } of order) foldRecord(folding, log(session_id)[event_id - 1] as StoredRecord)
+      let count = 0
+      for (const { session_id, place } of order) count += foldRecord(folding, log(session_id)[place] as StoredRecord)
       write(folding.changes())
-      return order.length
+      return count
     },
     async close() {
       isClosed = true

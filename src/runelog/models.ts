@@ -29,6 +29,7 @@ const passing: ReadonlySet<string> = new Set<MachineName>(['turn', 'tool', 'cont
 export const subjects: ReadModel<Subject> = {
   name: 'subjects',
   version: 3,
+  near: (subject_id) => [subject_id],
   keys(rune) {
     const own = [rune.subject_id, askedAbout(rune)].filter((id) => id !== undefined)
     return carries(rune.kind) ? [...new Set([...own, ...carriedSubjects(rune)])] : own
@@ -141,6 +142,7 @@ export const claims: ReadModel<Claim | Claimed> = {
   name: 'claims',
   version: 2,
   shared: true,
+  near: (subject_id) => [holder(subject_id)],
   keys(rune, look) {
     if (rune.machine !== 'contract' || rune.subject_id === undefined) return []
     const opening = claimOf(rune)
@@ -273,6 +275,8 @@ export async function mergedRows<V extends Json>(
 }
 
 const atOnce = 256
+/** A subject that something was just asked about has moved lately. */
+const nearby = 32
 
 /** The state of a subject of this machine. Refused with `not_found` if there is none, or if it has another machine. */
 export async function subjectOf(runelog: Pick<Runelog, 'row'>, machine: MachineName, id: string): Promise<Subject> {
@@ -281,13 +285,24 @@ export async function subjectOf(runelog: Pick<Runelog, 'row'>, machine: MachineN
   return subject
 }
 
-/** The moves of one subject in order, found from the last one backwards. Empty if there is no such subject. */
-export async function runesOf(runelog: Pick<Runelog, 'row' | 'read'>, subject_id: string): Promise<readonly Rune[]> {
-  const subject = (await runelog.row(subjects, subject_id))?.value
-  if (subject === undefined) return []
+/** An event that is not before the last move of a subject. */
+export type Last = Pick<Subject, 'session_id' | 'event_id'>
+
+/**
+ * The moves of one subject in order, found from the last one backwards: from a later event if it is given. Empty if
+ * there is no such subject.
+ */
+export async function runesOf(
+  runelog: Pick<Runelog, 'row' | 'read'>,
+  subject_id: string,
+  known?: Last,
+): Promise<readonly Rune[]> {
+  const last = known ?? (await runelog.row(subjects, subject_id))?.value
+  if (last === undefined) return []
+  const limit = known === undefined ? atOnce : nearby
   const found: Rune[] = []
-  for (let before = subject.event_id + 1; before > 1; ) {
-    const runes = await runelog.read(subject.session_id, { before, limit: atOnce, backward: true })
+  for (let before = last.event_id + 1; before > 1; ) {
+    const runes = await runelog.read(last.session_id, { before, limit, backward: true })
     for (const rune of runes) {
       if (rune.subject_id !== subject_id) continue
       found.push(rune)

@@ -2,8 +2,9 @@ import { faults } from '../faults/catalogue.ts'
 import { canonicalJson, type Json } from '../kernel/json.ts'
 import { declaredState } from '../machines/all.ts'
 import type { Kind } from '../runes/kinds.ts'
+import { firstEventOf, hashedTexts, linesOf, type StoredRecord, toRunes } from '../runes/record.ts'
 import { blobsIn, erasedPayload, signRedaction } from '../runes/redaction.ts'
-import { type Concerns, type Draft, hashedTexts, type RecordedMove, type StoredRecord } from '../runes/rune.ts'
+import { concernNames, type Draft, type Rune } from '../runes/rune.ts'
 import type { ArchivedBy, Head, Ports, RedactedBy } from './port.ts'
 import { type Prepared, type Preparing, prepare } from './prepare.ts'
 
@@ -15,13 +16,13 @@ export interface Asked {
 }
 
 interface Redaction<R> {
-  readonly original: R
-  /** All records of the session, with the payload replaced and its salt gone. */
+  readonly original: Rune
+  /** The record of the rune, with the payload replaced and its salt gone. */
+  readonly replaced: R
+  /** All records of the session, with that one replaced. */
   readonly erased: readonly R[]
   /** The rune that records and signs the redaction. */
   readonly batch: Prepared
-  /** The payload that is stored instead. */
-  readonly payload: string
   /** Blobs that the payload referred to. They are erased with it, even if other runes refer to them. */
   readonly blobs: readonly string[]
 }
@@ -35,17 +36,21 @@ export function redaction<R extends StoredRecord>(
 ): Redaction<R> {
   const { now, sha256, signer } = ports
   const { session_id, event_id, reason } = asked
-  const record = records[event_id - 1]
-  if (record === undefined) throw faults.not_found({ what: 'event', id: `${event_id} of ${session_id}` })
+  const record = recordOf(records, event_id)
+  const original = record && runeAt(record, event_id)
+  if (record === undefined || original === undefined)
+    throw faults.not_found({ what: 'event', id: `${event_id} of ${session_id}` })
   const refuse = (problem: string) => faults.not_redactable({ session_id, event_id, problem })
-  if (record.salt === null) throw refuse('it is redacted already.')
-  const { kind } = JSON.parse(record.header) as { kind: Kind }
+  if (original.redacted) throw refuse('it is redacted already.')
+  if (original.payload_sha256 === null) throw refuse('its payload is empty.')
+  const { kind } = original
   if (kind === 'rune.redacted' || kind === 'session.archived')
     throw refuse(`a ${kind} vouches for what was done to the log, and holds no content of its own.`)
   const inUse = whatRestsOn(records, event_id)
   if (inUse !== undefined) throw faults.content_in_use({ session_id, event_id, ...inUse })
 
-  const content = JSON.parse(record.payload) as Readonly<Record<string, Json>>
+  const line = event_id - firstEventOf(record)
+  const content = JSON.parse(linesOf(record.payload)[line] ?? '') as Readonly<Record<string, Json>>
   const payload = canonicalJson(erasedPayload(kind, content))
   const blobs = blobsIn(content)
   const at = now()
@@ -56,9 +61,18 @@ export function redaction<R extends StoredRecord>(
   const requested = request_id === undefined ? {} : { request_id }
   const rune = { kind: 'rune.redacted', at, actor, payload: signed, ...requested } as const
   const batch = prepare({ session_id, runes: [rune] }, ports, true)
-  const erased = records.map((each) => (each === record ? { ...each, payload, salt: null } : each))
-  return { original: record, erased, batch, payload, blobs }
+  const withLine = (text: string, changed: string) => linesOf(text).with(line, changed).join('\n')
+  const replaced = { ...record, payload: withLine(record.payload, payload), salt: withLine(record.salt, '') }
+  const erased = records.map((each) => (each === record ? replaced : each))
+  return { original, replaced, erased, batch, blobs }
 }
+
+/** The record with an event. */
+const recordOf = <R extends StoredRecord>(records: readonly R[], event_id: number) =>
+  event_id < 1 ? undefined : records.find((record) => record.event_id >= event_id)
+
+const runeAt = (record: StoredRecord, event_id: number) =>
+  toRunes(record, '').find((rune) => rune.event_id === event_id)
 
 /** The rune of a session whose log was moved to a segment. */
 export function archival(
@@ -98,51 +112,46 @@ const ofGoal = /^(plan|goal|task|coordination|interaction)\./
 
 const answers: ReadonlySet<Kind> = new Set<Kind>(['turn.tool_calls_received', 'turn.completed'])
 
-type Header = Concerns & Partial<RecordedMove> & { readonly kind: Kind; readonly event_id: number }
-
 /** Unfinished work that depends on the content of an event: without it, a call would begin with other arguments. */
 function whatRestsOn(records: readonly StoredRecord[], event_id: number): InUse | undefined {
-  const record = records[event_id - 1]
-  if (record === undefined) return undefined
-  const { kind, run_id, call_id, goal_id } = headerOf(record)
+  const record = recordOf(records, event_id)
+  const rune = record && runeAt(record, event_id)
+  if (rune === undefined) return undefined
+  const { kind, run_id, call_id, goal_id } = rune
   if (goal_id !== undefined && ofGoal.test(kind) && isOpen(about(records, goal_id), 'goal'))
     return { what: 'goal', id: goal_id }
   if (run_id === undefined || !(ofCall.has(kind) || ofRun.has(kind))) return undefined
   const ofThisRun = about(records, run_id)
   if (!isOpen(ofThisRun, 'run')) return undefined
   if (call_id !== undefined && ofCall.has(kind)) {
-    const ofThisCall = ofThisRun.filter(({ header }) => header.call_id === call_id)
+    const ofThisCall = ofThisRun.filter((each) => each.call_id === call_id)
     const isUsed = isOpen(ofThisCall, 'tool') || isOpen(ofThisCall, 'contract')
     return isUsed ? { what: 'call', id: call_id, run_id } : undefined
   }
   return ofRun.has(kind) && isUnanswered(ofThisRun, event_id) ? { what: 'run', id: run_id } : undefined
 }
 
-type Read = { readonly header: Header; readonly record: StoredRecord }
-
-const headerOf = ({ header }: StoredRecord) => JSON.parse(header) as Header
-const payloadOf = ({ record }: Read) => JSON.parse(record.payload) as { readonly input?: unknown; request?: string }
-
-function about(records: readonly StoredRecord[], id: string): readonly Read[] {
+function about(records: readonly StoredRecord[], id: string): readonly Rune[] {
   const quoted = JSON.stringify(id)
-  return records.flatMap((record) => (record.header.includes(quoted) ? [{ header: headerOf(record), record }] : []))
+  const isAbout = (rune: Rune) => rune.subject_id === id || concernNames.some((name) => rune[name] === id)
+  return records.flatMap((record) => (record.header.includes(quoted) ? toRunes(record, '').filter(isAbout) : []))
 }
 
 /** Whether the last move of such a subject leaves it unfinished. False if there is none. */
-function isOpen(some: readonly Read[], machine: 'tool' | 'contract' | 'run' | 'goal'): boolean {
-  const { to } = some.findLast(({ header }) => header.machine === machine)?.header ?? {}
+function isOpen(some: readonly Rune[], machine: 'tool' | 'contract' | 'run' | 'goal'): boolean {
+  const { to } = some.findLast((rune) => rune.machine === machine) ?? {}
   return to !== undefined && declaredState(machine, to)?.terminal !== true
 }
 
 /** Each input of a run opens a turn: first what was submitted, then each steer. It is used when an answer follows that. */
-function isUnanswered(ofThisRun: readonly Read[], event_id: number): boolean {
-  const isSteer = (read: Read) => read.header.kind === 'run.requested' && payloadOf(read).request === 'steer'
-  const upToHere = ofThisRun.filter(({ header }) => header.event_id <= event_id)
+function isUnanswered(ofThisRun: readonly Rune[], event_id: number): boolean {
+  const isSteer = (rune: Rune) => rune.kind === 'run.requested' && rune.payload.request === 'steer'
+  const upToHere = ofThisRun.filter((rune) => rune.event_id <= event_id)
   const asked = upToHere.at(-1)
-  if (asked === undefined || (asked.header.kind === 'run.requested' && !isSteer(asked))) return false
-  const inputs = ofThisRun.filter((read) => read.header.kind === 'turn.started' && payloadOf(read).input !== null)
-  const steers = asked.header.kind === 'run.requested' ? upToHere.filter(isSteer).length : 0
-  const opened = asked.header.kind === 'turn.started' ? asked : inputs[steers]
+  if (asked === undefined || (asked.kind === 'run.requested' && !isSteer(asked))) return false
+  const inputs = ofThisRun.filter((rune) => rune.kind === 'turn.started' && rune.payload.input !== null)
+  const steers = asked.kind === 'run.requested' ? upToHere.filter(isSteer).length : 0
+  const opened = asked.kind === 'turn.started' ? asked : inputs[steers]
   if (opened === undefined) return true
-  return !ofThisRun.some(({ header }) => answers.has(header.kind) && header.event_id > opened.header.event_id)
+  return !ofThisRun.some((rune) => answers.has(rune.kind) && rune.event_id > opened.event_id)
 }

@@ -2,7 +2,8 @@ import type { Fault } from '../faults/fault.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Signer } from '../runes/checkpoint.ts'
-import type { Actor, Draft, Rune, StoredRecord } from '../runes/rune.ts'
+import type { StoredRecord } from '../runes/record.ts'
+import type { Actor, Draft, Rune } from '../runes/rune.ts'
 import type { Redactor } from './redactor.ts'
 
 /** The writer of a commit. `lost`: notifications may have been missed, or the store is poisoned; read the log. */
@@ -33,7 +34,7 @@ export interface RunelogReader {
   search(query: WordQuery): Promise<readonly FoundSession[]>
   /** Calls back after each commit, with its sessions and its writer. Returns `unsubscribe`. */
   watch(listener: Listener): () => void
-  /** The stored bytes of one session, in order, for verification and export. Reads cold storage too. */
+  /** The stored commits of one session that end after an event, in order, for verification and export. Reads cold storage too. */
   records(session_id: string, after?: number): AsyncIterable<StoredRecord>
 }
 
@@ -96,12 +97,21 @@ export interface Append {
   readonly expect?: Readonly<Record<string, number>>
   /** Carried by every append of a worker: the run it holds, and the epoch under which it took it. */
   readonly fence?: Fence
+  /** After this batch nothing is left to do in the session, if this was its last event before it. */
+  readonly restsAfter?: number
+  /** Tools that are called once this is recorded. A store of several processes records with it that they are at work. */
+  readonly begins?: readonly Beginning[]
 }
 
 /** A run, and the epoch under which its worker acquired it. */
 export interface Fence {
   readonly run_id: string
   readonly epoch: number
+}
+
+/** The effect of a contract, under the fence of its run. */
+export interface Beginning extends Fence {
+  readonly execution_id: string
 }
 
 /** Which runes of a session to read. */
@@ -154,8 +164,10 @@ export interface RunelogOptions {
   readonly redactor?: Redactor
   /** Called once when the store is poisoned. */
   readonly broken?: (fault: Fault) => void
-  /** Erases the blobs of a redacted payload. May be called again for blobs that are gone already. */
+  /** Erases the blobs of a redacted payload, and what `leftBlobs` names. May be called again for what is gone already. */
   readonly eraseBlobs?: (refs: readonly string[]) => Promise<void>
+  /** Drafts of blobs that killed processes left. They may hold the content of any event, so a redaction erases them. */
+  readonly leftBlobs?: () => readonly string[]
 }
 
 /** A table that follows from the runes alone, and can be dropped and folded again. Also a typed handle for readers. */
@@ -166,6 +178,8 @@ export interface ReadModel<V extends Json = Json> {
   readonly version: number
   /** A row may follow from several sessions. Its fold must read nothing that a redaction can erase. */
   readonly shared?: true
+  /** The rows that runes about a subject are likely to touch, for stores that read ahead. Default: none. */
+  near?(subject_id: string): readonly string[]
   /** The rows that a rune touches. `look` shows rows of this model as they are before the rune. */
   keys(rune: FoldableRune, look: (key: string) => Row<V> | undefined): readonly string[]
   /** The row after the rune; `undefined` removes it; a fault refuses the whole append. Pure. */

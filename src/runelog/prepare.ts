@@ -3,17 +3,17 @@ import type { Fault } from '../faults/fault.ts'
 import { canonicalJson, type Json } from '../kernel/json.ts'
 import { isKind, payloadProblem } from '../runes/kinds.ts'
 import { moveProblem } from '../runes/move-problem.ts'
+import { emptyPayload, payloadDigest } from '../runes/record.ts'
 import {
   actorCategory,
   actors,
   concernNames,
   type Draft,
   type Header,
-  payloadDigest,
   schemaVersion,
   visibilities,
 } from '../runes/rune.ts'
-import type { Append, Fence, Ports } from './port.ts'
+import type { Append, Beginning, Fence, Ports } from './port.ts'
 import type { Redactor } from './redactor.ts'
 import { longText, othersTurn } from './slices.ts'
 
@@ -23,12 +23,15 @@ export interface Prepared {
   readonly runes: readonly PreparedRune[]
   readonly expect: readonly (readonly [subject_id: string, version: number])[]
   readonly fence: Fence | undefined
+  readonly restsAfter?: number | undefined
+  readonly begins?: readonly Beginning[] | undefined
 }
 
 /** One object from the draft to the answer: `judge` gives it its event id, `inscribe` its hash. */
 type PreparedRune = { readonly rune: RuneInTheMaking; readonly payload: string; readonly salt: string }
 
-type RuneInTheMaking = Draft & { -readonly [K in keyof Header]: Header[K] }
+/** A rune whose place in the log is not known yet. */
+export type RuneInTheMaking = Draft & { -readonly [K in keyof Header]: Header[K] }
 
 /** Only the store writes these, together with the change that they record. */
 const reserved: ReadonlySet<string> = new Set(['rune.redacted', 'session.archived'])
@@ -75,8 +78,9 @@ function checked(batch: Append): Append {
   return batch
 }
 
-function prepared({ session_id, expect, fence }: Append, runes: readonly PreparedRune[]): Prepared {
-  return { session_id, runes, expect: expect === undefined ? [] : Object.entries(expect), fence }
+function prepared({ session_id, expect = {}, ...terms }: Append, runes: readonly PreparedRune[]): Prepared {
+  const { fence, restsAfter, begins } = terms
+  return { session_id, runes, expect: Object.entries(expect), fence, restsAfter, begins }
 }
 
 /** Caches valid ids, since they recur. The cache is bounded. */
@@ -106,16 +110,16 @@ function prepareRune(session_id: string, draft: Draft, ports: Preparing, own: bo
   const shape = payloadProblem(kind, payload)
   if (shape !== undefined) throw malformed(kind, shape)
 
-  const salt = ports.random(16)
+  const salt = text === emptyPayload ? '' : ports.random(16)
   const rune = {
     ...draft,
     payload,
     event_id: 0,
-    rune_id: `rune_${ports.random(12)}`,
+    rune_id: '',
     session_id,
     visibility: draft.visibility ?? 'public',
     actor_category: actorCategory(draft.actor),
-    payload_sha256: payloadDigest(salt, text, ports.sha256),
+    payload_sha256: salt === '' ? null : payloadDigest(salt, text, ports.sha256),
     schema_version: schemaVersion(kind),
     prev_hash: '',
     hash: '',

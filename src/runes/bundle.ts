@@ -7,7 +7,8 @@ import {
   readCheckpoint,
   type Signer,
 } from './checkpoint.ts'
-import type { StoredRecord } from './rune.ts'
+import { isText } from './read-header.ts'
+import type { StoredRecord } from './record.ts'
 import {
   type BadEvent,
   createVerifier,
@@ -23,7 +24,7 @@ import {
  */
 interface BundleHeader {
   readonly format: 'statewright-bundle'
-  /** 1 was exported by 0.1. Up to 2, moves have no readings of their guards. */
+  /** 1 was exported by 0.1. */
   readonly version: LogFormat
   readonly session_id: string
   /** The declarations under which the runes were written, by name. */
@@ -32,7 +33,7 @@ interface BundleHeader {
 
 /** The first line of a bundle, as a value. */
 export function bundleHeader(session_id: string, machines: BundleHeader['machines']): BundleHeader {
-  return { format: 'statewright-bundle', version: 3, session_id, machines }
+  return { format: 'statewright-bundle', version: 2, session_id, machines }
 }
 
 /** Writes the header of a bundle as its line. */
@@ -98,7 +99,7 @@ export function createBundleVerifier(ports: Omit<VerifierPorts, 'format'>) {
 
   function begin(line: string): string | undefined {
     const read = readHeader(line)
-    if (read === undefined) return 'the file does not begin like a bundle of version 1, 2 or 3.'
+    if (read === undefined) return 'the file does not begin like a bundle of version 1 or 2.'
     header = read
     verifier = createVerifier(read.session_id, { ...ports, format: read.version })
     return undefined
@@ -109,15 +110,17 @@ export function createBundleVerifier(ports: Omit<VerifierPorts, 'format'>) {
     if (value === undefined) return 'its line is not JSON.'
     if (checkpoint !== undefined) return 'it comes after the checkpoint, which ends a bundle.'
     if ('checkpoint' in value) return finish(line, value)
+    const event_id = next()
     const problem = take(value)
     if (problem !== undefined) return problem
-    return line === recordLine(value as RecordLike) ? undefined : { event_id: next() - 1, problem: misspelled }
+    return line === recordLine(value as RecordLike) ? undefined : { event_id, problem: misspelled }
   }
 
   function finish(line: string, value: Readonly<Record<string, unknown>>): string | BadEvent | undefined {
     const { signature } = value
     const read = readCheckpoint(value.checkpoint)
-    if (read === undefined || header === undefined) return 'the checkpoint in its place cannot be read.'
+    const isList = typeof signature === 'object' && signature !== null
+    if (read === undefined || header === undefined || isList) return 'the checkpoint in its place cannot be read.'
     const isFirst = header.version === 1
     const written = isFirst ? checkpointLine(read) : JSON.stringify({ checkpoint: read, signature })
     if (line !== written) return `the checkpoint in its place: ${misspelled}`
@@ -136,7 +139,7 @@ export function createBundleVerifier(ports: Omit<VerifierPorts, 'format'>) {
     const redactions = verifier?.redactions() ?? []
     bad ??= verifier === undefined ? { event_id: 0, problem: 'the file is empty.' } : (verifier.end() ?? signed(events))
     bad ??= strangers(redactions)
-    return { session_id: header?.session_id, format: header?.version ?? 3, events, checkpoint, redactions, bad }
+    return { session_id: header?.session_id, format: header?.version ?? 2, events, checkpoint, redactions, bad }
   }
 
   function signed(events: number): BadEvent | undefined {
@@ -175,9 +178,9 @@ type RecordLike = StoredRecord & Readonly<Record<string, unknown>>
 
 function readHeader(line: string): BundleHeader | undefined {
   const { format, version, session_id, machines } = parse(line) ?? {}
-  if (format !== 'statewright-bundle' || (version !== 1 && version !== 2 && version !== 3)) return undefined
-  if (typeof session_id !== 'string' || typeof machines !== 'object' || machines === null) return undefined
-  if (Object.values(machines).some((digest) => typeof digest !== 'string')) return undefined
+  if (format !== 'statewright-bundle' || (version !== 1 && version !== 2)) return undefined
+  if (!isText(session_id) || typeof machines !== 'object' || machines === null) return undefined
+  if (!Object.entries(machines).flat().every(isText)) return undefined
   const header: BundleHeader = { format, version, session_id, machines: machines as BundleHeader['machines'] }
   return line === headerLine(header) && line.isWellFormed() ? header : undefined
 }

@@ -1,6 +1,7 @@
 import { statementText } from '../kernel/digest.ts'
 import { canonicalJson } from '../kernel/json.ts'
-import type { Mark } from './rune.ts'
+import { isText } from './read-header.ts'
+import type { Mark } from './record.ts'
 
 /**
  * A signed statement that a session's log had this hash at this event. Stored out of reach of the log's writer, it
@@ -39,7 +40,7 @@ export function signCheckpoint(statement: Unsigned, { public_key, sign }: Signer
 export function readCheckpoint(value: unknown): Checkpoint | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { session_id, event_id, hash, at, public_key, signature } = value as Record<string, unknown>
-  if (typeof session_id !== 'string' || !isCount(event_id) || !isCount(at)) return undefined
+  if (!isText(session_id) || !isCount(event_id) || !isCount(at)) return undefined
   if (!isHex(hash, 64) || !isHex(public_key, 64) || !isHex(signature, 128)) return undefined
   return { session_id, event_id, hash, at, public_key, signature }
 }

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Json } from '../kernel/json.ts'
 import { stateNames } from '../kernel/machine.ts'
 import { contractMachine } from '../machines/contract.ts'
@@ -237,7 +237,7 @@ export const kinds = {
     /** Digest of the tool's definition when the model called it; null for an unknown tool. */
     definition_sha256: z.string().nullable(),
   }),
-  'tool.moved': z.strictObject({ call_id: z.string() }),
+  'tool.moved': z.strictObject({}),
   'tool.approval_requested': z.strictObject({
     call_id: z.string(),
     policy_reason: z.string(),

@@ -3,6 +3,7 @@ import { statementText } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
 import { isHex, type Signer } from './checkpoint.ts'
 import { isKind, type Kind, kinds, type Payload, payloadProblem } from './kinds.ts'
+import { isText } from './read-header.ts'
 import { schemaVersion } from './rune.ts'
 
 /** The statement of a redaction, in addition to the reason: the erased event, its remains, and the principal. */
@@ -42,9 +43,9 @@ export function readRedaction(payload: string): Signed | undefined {
   if (value === undefined) return undefined
   const { event_id, reason, remains_sha256, blobs = [] } = value
   const { redacted_by = null, public_key = null, signature = null } = value
-  if (!Number.isSafeInteger(event_id) || typeof reason !== 'string' || !isHex(remains_sha256, 64)) return undefined
-  if (!Array.isArray(blobs) || !blobs.every((ref) => typeof ref === 'string')) return undefined
-  if (redacted_by !== null && typeof redacted_by !== 'string') return undefined
+  if (!Number.isSafeInteger(event_id) || !isText(reason) || !isHex(remains_sha256, 64)) return undefined
+  if (!Array.isArray(blobs) || !blobs.every(isText)) return undefined
+  if (redacted_by !== null && !isText(redacted_by)) return undefined
   if (public_key !== null && !isHex(public_key, 64)) return undefined
   if (signature !== null && !isHex(signature, 128)) return undefined
   return { event_id: event_id as number, reason, remains_sha256, blobs, redacted_by, public_key, signature }

@@ -1,4 +1,3 @@
-import { partsText, type Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Reading, Transition } from '../kernel/machine.ts'
 import { type MachineName, machines } from '../machines/all.ts'
@@ -67,6 +66,7 @@ export type Rune<K extends Kind = Kind> = {
 export interface Header {
   /** Per session, from 1, without gaps; the cursor of every reader. */
   readonly event_id: number
+  /** Follows from the session and the event id. */
   readonly rune_id: string
   readonly session_id: string
   readonly visibility: Visibility
@@ -74,7 +74,9 @@ export interface Header {
   readonly at: number
   readonly actor: Actor
   readonly actor_category: ActorCategory
-  readonly payload_sha256: string
+  /** Of the payload with its salt. Null: the payload is empty. */
+  readonly payload_sha256: string | null
+  /** The hash of the commit before, and of the commit that the rune is in. */
   readonly prev_hash: string
   readonly hash: string
   readonly schema_version: number
@@ -95,7 +97,6 @@ export type Actor = (typeof actors)[number]
 /** The four kinds of actor that readers see. */
 export const actorCategories = ['tool', 'agent', 'human', 'system'] as const
 
-/** One of the four kinds of actor. */
 /** A kind of actor. */
 export type ActorCategory = (typeof actorCategories)[number]
 
@@ -104,36 +105,6 @@ const categories: { readonly [A in Actor]?: ActorCategory } = { tool_node: 'tool
 /** The category of an actor; `system` where no other is declared. */
 export function actorCategory(actor: Actor): ActorCategory {
   return categories[actor] ?? 'system'
-}
-
-/** A rune as it is stored. `header` is canonical JSON; `hash` covers `prev_hash` and these very bytes. */
-export interface StoredRecord {
-  /** The place of the rune in its log. */
-  readonly event_id: number
-  /** Everything but the payload. */
-  readonly header: string
-  /** The hash of the rune, in lower-case hex. */
-  readonly hash: string
-  /** The payload as canonical JSON. */
-  readonly payload: string
-  /** Null after redaction: without it, the erased text cannot be guessed from its digest. */
-  readonly salt: string | null
-}
-
-/** A place that a log must pass through. It shows whether the past was rewritten. */
-export interface Mark {
-  readonly event_id: number
-  readonly hash: string
-}
-
-/** Reads a record back, in the shape that the present version of its kind has. */
-export function toRune(record: StoredRecord, prev_hash: string): Rune {
-  const rune = JSON.parse(record.header)
-  rune.payload = upcast(rune.kind as Kind, rune.schema_version, JSON.parse(record.payload))
-  rune.prev_hash = prev_hash
-  rune.hash = record.hash
-  if (record.salt === null) rune.redacted = true
-  return rune
 }
 
 /** Version 1 of a task had no condition that was evaluated. */
@@ -175,81 +146,6 @@ export function upcast(kind: Kind, version: number, payload: Json): Json {
   const remaining = steps[kind]?.slice(version - 1)
   if (remaining === undefined || remaining.length === 0) return payload
   return remaining.reduce((value, step) => step(value), payload)
-}
-
-/** The hash before the first rune of every session. */
-export const genesis = '0'.repeat(64)
-
-/** The part of a rune that the chain covers: all but the payload, which is covered by its digest, and the links. */
-export type ChainedHeader = Omit<Header, 'prev_hash' | 'hash' | 'redacted'> &
-  Concerns &
-  Partial<RecordedMove> & { readonly kind: Kind }
-
-/** Every name a header may have, in canonical order. */
-export const headerNames = [
-  ...['event_id', 'rune_id', 'session_id', 'kind', 'visibility', 'at', 'actor', 'actor_category'],
-  ...concernNames,
-  ...['machine', 'subject_id', 'from', 'to', 'trigger', 'guards', 'payload_sha256', 'schema_version'],
-].sort() as readonly (keyof ChainedHeader)[]
-
-/** The text before each value. The first name is `actor`, which every header has. */
-const before = headerNames.map((name, i) => `${i === 0 ? '{' : ','}"${name}":`)
-const beforeText = before.map((label) => `${label}"`)
-
-/**
- * The canonical JSON of a header. Its names are known, and its strings are ids and declared names, in which nothing
- * needs escaping. Only the readings of guards are nested. A test compares it with `canonicalJson`.
- */
-export function headerText(header: ChainedHeader): string {
-  let text = ''
-  for (let i = 0; i < headerNames.length; i++) {
-    const value = header[headerNames[i] as keyof ChainedHeader]
-    if (value === undefined) continue
-    if (typeof value === 'string') text += `${beforeText[i]}${value}"`
-    else text += `${before[i]}${typeof value === 'object' && value !== null ? readingsText(value) : value}`
-  }
-  return `${text}}`
-}
-
-function readingsText(readings: readonly Reading[]): string {
-  return JSON.stringify(readings.map(({ because, guard, holds }) => ({ because, guard, holds })))
-}
-
-/** The hashed texts of a record, in one format of the log. The caller hashes them: a browser does so later. */
-interface HashedTexts {
-  readonly payload: (salt: string, payload: string) => string
-  readonly rune: (prev_hash: string, header: string) => string
-  /** The remains of a payload after a redaction. */
-  readonly remains: (payload: string) => string
-}
-
-/** A payload is hashed with a salt, so that after erasure its text cannot be guessed from the digest. */
-export const hashedTexts: HashedTexts = {
-  payload: (salt, payload) => partsText('payload', [salt, payload]),
-  rune: (prev_hash, header) => partsText('rune', [prev_hash, header]),
-  remains: (payload) => partsText('remains', [payload]),
-}
-
-/** The format of 0.1, for bundles that were exported from it. It joined parts without their lengths. */
-export const firstHashedTexts: HashedTexts = {
-  payload: (salt, payload) => salt + payload,
-  rune: (prev_hash, header) => prev_hash + header,
-  remains: (payload) => payload,
-}
-
-/** Every salt has this form, in every format. Where parts have no lengths, only this keeps salt and payload apart. */
-export function isSalt(salt: string): boolean {
-  return /^[0-9a-f]{32}$/.test(salt)
-}
-
-/** The digest of a payload with its salt, as the header holds it. */
-export function payloadDigest(salt: string, payload: string, sha256: Sha256): string {
-  return sha256(hashedTexts.payload(salt, payload))
-}
-
-/** The hash of a rune: its header, chained to the hash before it. */
-export function link(prev_hash: string, header: string, sha256: Sha256): string {
-  return sha256(hashedTexts.rune(prev_hash, header))
 }
 
 /** The call that a move belongs to: tools, contracts and interactions have one, everything else is around the calls. */
@@ -298,7 +194,9 @@ export function carriedEdges(
   rune: Carrier,
   stateOf: (subject_id: string, machine: string) => string | undefined,
 ): readonly CarriedEdge[] {
-  return (edges.get(rune.kind) ?? []).flatMap(({ machine, edge }) => {
+  const declared = edges.get(rune.kind)
+  if (declared === undefined) return []
+  return declared.flatMap(({ machine, edge }) => {
     const subject_id = subjectOf[machine]?.(rune)
     return subject_id === undefined || stateOf(subject_id, machine) !== edge.from ? [] : [{ machine, subject_id, edge }]
   })

@@ -1,18 +1,11 @@
 import type { Sha256 } from '../kernel/digest.ts'
-import type { Reading } from '../kernel/machine.ts'
 import type { CheckSignature } from './checkpoint.ts'
+import { firstHashedTexts, isFirstErased, readFirst } from './first-format.ts'
 import { moveProblem } from './move-problem.ts'
+import { type Read, type ReadRune, readRecord } from './read-record.ts'
+import { emptyPayload, genesis, hashedTexts, isSalt, type Mark, type StoredRecord, toRunes } from './record.ts'
 import { isErased, readRedaction, redactionText } from './redaction.ts'
-import {
-  firstHashedTexts,
-  genesis,
-  hashedTexts,
-  headerNames,
-  isSalt,
-  type Mark,
-  type RecordedMove,
-  type StoredRecord,
-} from './rune.ts'
+import type { Rune } from './rune.ts'
 
 /** The first event that differs from the record, and the evidence. */
 export interface BadEvent {
@@ -52,63 +45,66 @@ export interface VerifierPorts {
   readonly trusted: readonly string[] | undefined
   /** Without it, the newest. */
   readonly format?: LogFormat
-  /** Reads the guards of a session again, record by record. Without it, only the declarations judge them. */
-  readonly readAgain?: (session_id: string) => (record: StoredRecord) => string | undefined
+  /** Reads the guards of a session again, rune by rune. Without it, only the declarations judge them. */
+  readonly readAgain?: (session_id: string) => (rune: Rune) => string | undefined
 }
 
-/** How a log is written: 1 is that of 0.1, 2 has signed redactions, and 3 the readings of guards. */
-export type LogFormat = 1 | 2 | 3
+/** How a log is written. 1 is that of 0.1: a record for each rune, without signed redactions and readings of guards. */
+export type LogFormat = 1 | 2
 
-type Erasure = { readonly hash: string; readonly remains_sha256: string }
+type Erasure = { readonly hash: string; readonly remains_sha256: string; readonly isLeast: boolean }
 
 /**
  * Checks the stored bytes of one session. Deleted, inserted, changed and moved events break the chain. A cut end, or a
  * chain that was hashed again, shows only against marks that were kept elsewhere.
  */
 export function createVerifier(session_id: string, ports: VerifierPorts, marks: readonly Mark[] = []): Verifier {
-  const { sha256, check, trusted, format = 3 } = ports
-  const texts = format === 1 ? firstHashedTexts : hashedTexts
-  const readAgain = ports.readAgain?.(session_id)
+  const { sha256, check, trusted, format = 2 } = ports
+  const [texts, read] = format === 1 ? [firstHashedTexts, readFirst] : [hashedTexts, readRecord]
+  const isLeast = format === 1 ? isFirstErased : isErased
+  const readAgain = format === 1 ? undefined : ports.readAgain?.(session_id)
   const marked = Map.groupBy(marks, (mark) => mark.event_id)
   const erased = new Map<number, Erasure>()
   const redactions: Redacted[] = []
   let event_id = 0
   let hash = genesis
 
-  function take(record: unknown): BadEvent | undefined {
+  function take(given: unknown): BadEvent | undefined {
     const expected = event_id + 1
-    const bad = (problem: string) => ({ event_id: expected, problem })
-    if (!isRecord(record)) return bad('it is not a record: it needs event_id, header, payload, salt and hash.')
-    const header = readHeader(record.header)
-    if (header === undefined) return bad('its header is not the canonical JSON of a header.')
-    if (record.event_id !== expected || header.event_id !== expected)
-      return bad(`in its place stands event ${record.event_id === expected ? header.event_id : record.event_id}.`)
-    if (header.session_id !== session_id) return bad(`it belongs to session ${header.session_id}.`)
-    if (sha256(texts.rune(hash, record.header)) !== record.hash)
+    const bad = (problem: string, event_id = expected) => ({ event_id, problem })
+    const record = read(given)
+    if (typeof record === 'string') return bad(record)
+    const { first, last, header, runes } = record
+    if (first !== expected) return bad(`in its place stands event ${first}.`)
+    if (last !== first + runes.length - 1) return bad(`its record ends with event ${last}, and has ${runes.length}.`)
+    if (record.session_id !== session_id) return bad(`it belongs to session ${record.session_id}.`)
+    if (sha256(texts.commit(hash, header)) !== record.hash)
       return bad('its hash does not follow from the event before it.')
-    const problem = payloadProblem(record, header)
-    if (problem !== undefined) return bad(problem)
-    const illegal = format < 3 ? undefined : (moveProblem(header) ?? readAgain?.(record))
-    if (illegal !== undefined) return bad(illegal.replace(/^[A-Z]/, (first) => first.toLowerCase()))
-    if (marked.get(expected)?.some((mark) => mark.hash !== record.hash))
-      return bad('its hash is not the one that was signed; this event, or one before it, was rewritten.')
+    const content = contentIn(runes) ?? (format === 1 ? undefined : moveIn(given as StoredRecord, record))
+    if (content !== undefined) return content
+    const rewritten = rewrittenIn(record)
+    if (rewritten !== undefined) return bad(signed, rewritten)
 
-    if (record.salt === null)
-      erased.set(expected, { hash: record.hash, remains_sha256: sha256(texts.remains(record.payload)) })
-    if (header.kind === 'rune.redacted') {
-      const found = redactionProblem(record, header)
+    for (const { header, payload, salt } of runes)
+      if (salt === '' && header.payload_sha256 !== null)
+        erased.set(header.event_id, {
+          hash: record.hash,
+          remains_sha256: sha256(texts.remains(payload)),
+          isLeast: payload.isWellFormed() && isLeast(header.kind, header.schema_version, payload),
+        })
+    for (const rune of runes) {
+      const found = rune.header.kind === 'rune.redacted' ? redactionProblem(rune) : undefined
       if (found !== undefined) return found
     }
-    event_id = expected
+    event_id = last
     hash = record.hash
     return undefined
   }
 
-  function payloadProblem({ salt, payload }: StoredRecord, header: ReadHeader): string | undefined {
-    if (salt === null)
-      return isErased(header.kind, header.schema_version, payload)
-        ? undefined
-        : 'its payload was erased, and its remains are not what a redaction leaves.'
+  function payloadProblem({ header, payload, salt }: ReadRune): string | undefined {
+    if (header.payload_sha256 === null)
+      return salt === '' && payload === emptyPayload ? undefined : 'its payload was recorded as empty.'
+    if (salt === '') return undefined
     if (!isSalt(salt)) return 'its salt is not 32 hex digits.'
     // An unpaired surrogate is hashed as the replacement character, and would pass for it.
     if (!payload.isWellFormed() || sha256(texts.payload(salt, payload)) !== header.payload_sha256)
@@ -116,13 +112,44 @@ export function createVerifier(session_id: string, ports: VerifierPorts, marks: 
     return undefined
   }
 
-  function redactionProblem({ payload, event_id: recorded_at }: StoredRecord, header: ReadHeader) {
+  function contentIn(runes: readonly ReadRune[]): BadEvent | undefined {
+    for (const rune of runes) {
+      const problem = payloadProblem(rune)
+      if (problem !== undefined) return { event_id: rune.header.event_id, problem }
+    }
+    return undefined
+  }
+
+  /** The first event of a record whose mark has another hash. Only the end of a record can have a mark. */
+  function rewrittenIn({ first, last, hash }: Read): number | undefined {
+    for (let at = first; at <= last; at++)
+      if (marked.get(at)?.some((mark) => at !== last || mark.hash !== hash)) return at
+    return undefined
+  }
+
+  /** The first move that the declarations or the record before it refuse. */
+  function moveIn(record: StoredRecord, { runes, inTheMaking }: Read): BadEvent | undefined {
+    for (const { header } of runes) {
+      const problem = moveProblem(header)
+      if (problem !== undefined) return illegalMove(header.event_id, problem)
+    }
+    if (readAgain === undefined) return undefined
+    for (const rune of readable(record, inTheMaking)) {
+      const problem = typeof rune === 'string' ? rune : readAgain(rune)
+      if (problem !== undefined) return illegalMove(typeof rune === 'string' ? event_id + 1 : rune.event_id, problem)
+    }
+    return undefined
+  }
+
+  function redactionProblem({ payload, header }: ReadRune) {
+    const recorded_at = header.event_id
     const vouched = readRedaction(payload)
     if (vouched === undefined) return { event_id: recorded_at, problem: 'it does not say what was redacted.' }
     const { event_id, reason, remains_sha256, blobs, redacted_by, public_key, signature } = vouched
     const bad = (problem: string) => ({ event_id, problem })
     const erasure = erased.get(event_id)
     if (erasure === undefined) return bad('it was redacted, yet its payload is there.')
+    if (!erasure.isLeast) return bad('its payload was erased, and its remains are not what a redaction leaves.')
     if (erasure.remains_sha256 !== remains_sha256) return bad('what its redaction left was changed afterwards.')
     if (format !== 1) {
       const by = `the redaction in event ${recorded_at}`
@@ -153,62 +180,18 @@ export function createVerifier(session_id: string, ports: VerifierPorts, marks: 
   return { take, end, head: () => ({ event_id, hash }), redactions: () => redactions }
 }
 
-function isRecord(record: unknown): record is StoredRecord {
-  if (typeof record !== 'object' || record === null) return false
-  const { event_id, header, payload, salt, hash } = record as Partial<Record<keyof StoredRecord, unknown>>
-  return (
-    typeof event_id === 'number' &&
-    typeof header === 'string' &&
-    typeof payload === 'string' &&
-    (salt === null || typeof salt === 'string') &&
-    typeof hash === 'string'
-  )
-}
+const signed = 'its hash is not the one that was signed; this event, or one before it, was rewritten.'
 
-interface ReadHeader extends Partial<RecordedMove> {
-  readonly event_id: number
-  readonly session_id: string
-  readonly kind: string
-  readonly at: number
-  readonly schema_version: number
-  readonly payload_sha256: string
-}
+const illegalMove = (event_id: number, problem: string) => ({
+  event_id,
+  problem: problem.replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase()),
+})
 
-const places = new Map<string, number>(headerNames.map((name, i) => [name, i]))
-const numbers: ReadonlySet<string> = new Set(['event_id', 'at', 'schema_version'])
-const nullable: ReadonlySet<string> = new Set(['from', 'trigger'])
-const needed = ['event_id', 'session_id', 'kind', 'at', 'schema_version', 'payload_sha256']
-
-/** A header is flat and its names are known, so it is canonical if it prints as it reads and its names are in order. */
-function readHeader(text: string): ReadHeader | undefined {
-  let header: ReadHeader
+/** The runes of a record; a text if a payload cannot be read. */
+function readable(record: StoredRecord, inTheMaking: Read['inTheMaking']): readonly (Rune | string)[] {
   try {
-    header = JSON.parse(text)
+    return toRunes(record, '', inTheMaking)
   } catch {
-    return undefined
+    return ['its payload has another shape than its kind.']
   }
-  if (typeof header !== 'object' || header === null || JSON.stringify(header) !== text || !text.isWellFormed())
-    return undefined
-  let last = -1
-  for (const name in header) {
-    const place = places.get(name)
-    if (place === undefined || place <= last) return undefined
-    last = place
-    const value: unknown = header[name as keyof ReadHeader]
-    if (name === 'guards') {
-      if (!areReadings(value)) return undefined
-    } else if (value === null ? !nullable.has(name) : typeof value !== (numbers.has(name) ? 'number' : 'string'))
-      return undefined
-  }
-  return needed.every((name) => name in header) ? header : undefined
-}
-
-/** Readings in their canonical form: each has exactly its three fields, in order. */
-function areReadings(value: unknown): value is readonly Reading[] {
-  if (!Array.isArray(value) || value.length === 0) return false
-  return value.every((one: unknown) => {
-    const { because, guard, holds } = Object(one) as Partial<Record<keyof Reading, unknown>>
-    if (typeof because !== 'string' || typeof guard !== 'string' || typeof holds !== 'boolean') return false
-    return Object.keys(Object(one)).join() === 'because,guard,holds'
-  })
 }

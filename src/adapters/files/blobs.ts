@@ -1,23 +1,47 @@
-import { hash, randomUUID } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder, readRegular, syncFolder, writeSynced } from '../../runelog/files.ts'
+import {
+  draftName,
+  isDraftName,
+  makeFolder,
+  namesIn,
+  readRegular,
+  syncFolder,
+  writeSynced,
+} from '../../runelog/files.ts'
 import { longText, othersTurn } from '../../runelog/slices.ts'
 import { blobRef, isBlobRef } from '../../runes/redaction.ts'
 import { type Blobs, sound } from '../../runtime/store.ts'
 
+/** The drafts that this process is writing. They outlive a store that is closed meanwhile. */
+const underWay = new Set<string>()
+
+interface FileBlobs extends Blobs {
+  /** The drafts that this process is not writing. No other process does while this one holds the store. `erase` takes them, too. */
+  leftovers(): readonly string[]
+}
+
 /** One file per text, in a folder next to the store. A reference is made here and never read as a path. */
-export function fileBlobs(folder: string): Blobs {
+export function fileBlobs(folder: string): FileBlobs {
   return {
     async keep(text) {
       const bytes = Buffer.from(text)
       if (text.length > longText) await othersTurn()
       const ref = blobRef(hash('sha256', bytes))
       makeFolder(folder, { mode: 0o700 })
-      const draft = join(folder, `.${randomUUID()}`)
-      await writeSynced(draft, bytes, 'wx')
-      await rename(draft, join(folder, ref))
+      const draft = join(folder, draftName())
+      underWay.add(draft)
+      try {
+        await writeSynced(draft, bytes, 'wx')
+        await rename(draft, join(folder, ref))
+      } catch (error) {
+        await rm(draft, { force: true }).catch(() => {})
+        throw error
+      } finally {
+        underWay.delete(draft)
+      }
       await syncFolder(folder)
       return ref
     },
@@ -30,10 +54,11 @@ export function fileBlobs(folder: string): Blobs {
         throw error
       }
     },
-    async erase(refs) {
-      const known = refs.filter(isBlobRef)
+    leftovers: () => namesIn(folder).filter((name) => isDraftName(name) && !underWay.has(join(folder, name))),
+    async erase(names) {
+      const known = names.filter((name) => isBlobRef(name) || isDraftName(name))
       if (known.length === 0 || !existsSync(folder)) return
-      for (const ref of known) await rm(join(folder, ref), { force: true })
+      for (const name of known) await rm(join(folder, name), { force: true })
       await syncFolder(folder)
     },
   }
