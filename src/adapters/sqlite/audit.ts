@@ -3,14 +3,14 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SQLOutputValue } from 'node:sqlite'
 import { isFault } from '../../faults/catalogue.ts'
-import { type Damage, damageIn, type StoredRow, unreadable } from '../../runelog/damage.ts'
-import { readRegular } from '../../runelog/files.ts'
+import { type Damage, damageIn, type StoredOpening, type StoredRow, unreadable } from '../../runelog/damage.ts'
+import { namesIn, readRegular } from '../../runelog/files.ts'
 import { allModels, fingerprint } from '../../runelog/models.ts'
 import type { ReadModel } from '../../runelog/port.ts'
 import { createSegments } from '../../runelog/segment.ts'
 import { searchModel } from '../../runelog/words.ts'
 import { blobRef } from '../../runes/redaction.ts'
-import { doomedProblem, namesIn, readDoomed } from './companion-files.ts'
+import { doomedProblem, readDoomed } from './companion-files.ts'
 import { DatabaseSync } from './driver.ts'
 import { causeOf, openDatabaseToRead } from './open-database.ts'
 import { createReader, type Reader } from './reader.ts'
@@ -51,6 +51,14 @@ function* database(db: DatabaseSync): Generator<Damage, void, void> {
     found.delete(what)
   }
   for (const what of found.keys()) yield { what, problem: 'it was added to the database.' }
+  // With another setting, the index keeps the words of erased texts.
+  const settings = (of: DatabaseSync) =>
+    JSON.stringify(all(of, "SELECT k, v FROM word_config WHERE k <> 'version' ORDER BY k"))
+  if (settings(db) !== settings(model))
+    yield {
+      what: 'settings of the index of words',
+      problem: 'they were changed. "statewright rebuild" sets them again.',
+    }
   model.close()
 }
 
@@ -79,12 +87,13 @@ function* words(db: DatabaseSync): Generator<Damage, void, void> {
 
 function* sessions(db: DatabaseSync): Generator<Damage, void, void> {
   const empty = `SELECT 'session ' || session_id AS what, 'it has no events.' AS problem FROM session
-    WHERE id NOT IN (SELECT session FROM rune UNION SELECT session FROM segment)`
+    WHERE id NOT IN (SELECT session FROM record UNION SELECT session FROM segment)`
   const orphans = `SELECT 'event ' || min(event_id) || ' of session number ' || session AS what,
-    'its session is missing.' AS problem FROM rune WHERE session NOT IN (SELECT id FROM session) GROUP BY session`
+    'its session is missing.' AS problem FROM record WHERE session NOT IN (SELECT id FROM session) GROUP BY session`
   const moved = `SELECT s.session_id || ' event ' || later.event_id AS what,
-    'its place in the order of the commits was changed.' AS problem FROM rune later JOIN rune earlier
-    ON earlier.session = later.session AND earlier.event_id = later.event_id - 1 JOIN session s ON s.id = later.session
+    'its place in the order of the commits was changed.' AS problem FROM record later JOIN record earlier
+    ON earlier.session = later.session AND earlier.event_id =
+    (SELECT max(event_id) FROM record WHERE session = later.session AND event_id < later.event_id) JOIN session s ON s.id = later.session
     WHERE earlier.position > later.position`
   for (const sql of [empty, orphans, moved])
     for (const { what, problem } of all<Damage & Record<string, string>>(db, sql)) yield { what, problem }
@@ -96,9 +105,10 @@ async function* segments(db: DatabaseSync, reader: Reader): AsyncGenerator<Damag
     const what = `archived log ${file}`
     try {
       const records = await reader.cold(session)
-      const overlap = 'SELECT count(*) AS count FROM rune WHERE session = ? AND event_id <= ?'
-      const doubled = db.prepare(overlap).get(session, records.length)
-      if (records.length !== runes || records[0]?.position !== first_position)
+      const overlap = 'SELECT count(*) AS count FROM record WHERE session = ? AND event_id <= ?'
+      const last = records.at(-1)?.event_id ?? 0
+      const doubled = db.prepare(overlap).get(session, last)
+      if (last !== runes || records[0]?.position !== first_position)
         yield { what, problem: 'its row in the database does not fit the file.' }
       if (doubled?.count !== 0) yield { what, problem: 'the database holds events that are in it, too.' }
       if (records.some(({ position }, i) => position <= (records[i - 1]?.position ?? 0)))
@@ -137,18 +147,21 @@ async function* derived(
   models: readonly ReadModel[],
 ): AsyncGenerator<Damage, void, void> {
   const folded = Number(reader.meta('folded') ?? 0)
-  const last = all<{ last: number }>(db, 'SELECT coalesce(max(position), 0) AS last FROM rune')[0]?.last ?? 0
+  const last = all<{ last: number }>(db, 'SELECT coalesce(max(position), 0) AS last FROM record')[0]?.last ?? 0
   if (!(folded <= last)) yield { what: 'meta folded', problem: `it is ${folded}, past the last event.` }
   for (const { model } of all<{ model: string }>(db, 'SELECT DISTINCT model FROM model_row'))
     if (!models.some(({ name }) => name === model))
       yield { what: `rows of ${model}`, problem: 'no read model has them.' }
   const rows = db.prepare('SELECT key, tag, sort, value FROM model_row WHERE model = ?')
   const rowsOf = (model: string) => rows.all(model) as (StoredRow & Record<string, SQLOutputValue>)[]
+  const openings = `SELECT key, coalesce(session_id, 'session number ' || session) AS session_id, event_id, execution_id
+    FROM opening LEFT JOIN session ON id = session`
   const store = {
     records: reader.inOrder(),
     folded,
     // Rows of another version are folded again when the store opens, so nothing depends on them.
     rows: reader.meta('models') === fingerprint(models) ? rowsOf : undefined,
+    openings: () => all<StoredOpening & Record<string, SQLOutputValue>>(db, openings),
     blobProblem: async (ref: string) => (existsSync(join(folder, ref)) ? undefined : 'it is missing.'),
   }
   yield* damageIn(store, models)

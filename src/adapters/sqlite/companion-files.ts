@@ -1,10 +1,10 @@
-import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { faults } from '../../faults/catalogue.ts'
+import { isDraftName, namesIn } from '../../runelog/files.ts'
 import type { RunelogOptions } from '../../runelog/port.ts'
-import { createSegments, isSegmentName, type Segments, type Stray } from '../../runelog/segment.ts'
+import { createSegments, isCopy, isSegmentFile, type Segments, type Stray, sessionOf } from '../../runelog/segment.ts'
+import type { StoredRecord } from '../../runes/record.ts'
 import { isBlobRef } from '../../runes/redaction.ts'
-import type { StoredRecord } from '../../runes/rune.ts'
 import type { Reader } from './reader.ts'
 import { type Step, step } from './statements.ts'
 
@@ -13,11 +13,13 @@ interface Doomed {
   readonly blobs: readonly string[]
 }
 
+const isBlobFile = (name: unknown) => isBlobRef(name) || isDraftName(name)
+
 /** The files that are still to be removed; undefined if the store cannot have written this list. */
 export function readDoomed(text: string | undefined): Doomed | undefined {
   try {
     const { segments, blobs } = JSON.parse(text ?? '{"segments":[],"blobs":[]}') as Partial<Doomed>
-    return segments?.every(isSegmentName) && blobs?.every(isBlobRef) ? { segments, blobs } : undefined
+    return segments?.every(isSegmentFile) && blobs?.every(isBlobFile) ? { segments, blobs } : undefined
   } catch {
     return undefined
   }
@@ -60,8 +62,6 @@ export function createErasures({ reader, segments, write, eraseBlobs }: ErasureP
   }
 }
 
-const segmentName = /^(.+)-[0-9a-f]{16}\.ndjson\.gz$/
-
 /** Every file next to the store that its database does not refer to, and the loss if it is removed. */
 export async function findStrays(path: string, reader: Reader): Promise<readonly Stray[]> {
   const folder = `${path}.segments`
@@ -71,7 +71,7 @@ export async function findStrays(path: string, reader: Reader): Promise<readonly
   for (const name of namesIn(folder)) {
     if (known.has(name)) continue
     const file = join(folder, name)
-    const session_id = segmentName.exec(name)?.[1]?.replaceAll('~', ':') ?? null
+    const session_id = sessionOf(name) ?? null
     if (name.endsWith('.part')) draft(file)
     else if (session_id === null) strays.push({ file, holds: 'unreadable', session_id, events: 0 })
     else {
@@ -89,11 +89,5 @@ export async function findStrays(path: string, reader: Reader): Promise<readonly
 async function contentOf(records: readonly StoredRecord[], session: AsyncIterable<StoredRecord>) {
   const stored = new Map<number, string>()
   for await (const { event_id, hash } of session) stored.set(event_id, hash)
-  const isCopy = records.every(({ event_id, hash }) => stored.get(event_id) === hash)
-  return { holds: isCopy ? 'copy' : 'only_copy', events: records.length } as const
-}
-
-/** The names in a folder, sorted; none if there is no such folder. */
-export function namesIn(folder: string): readonly string[] {
-  return existsSync(folder) ? readdirSync(folder).sort() : []
+  return { holds: isCopy(records, stored) ? 'copy' : 'only_copy', events: records.at(-1)?.event_id ?? 0 } as const
 }

@@ -28,12 +28,12 @@ export async function openSqliteReadOnly(path: string, more: readonly ReadModel[
   }
 }
 
-/** Whether the rows of the file are older than its runes, or were folded by another version. */
+/** Whether the rows of the file are not those of its last rune, or were folded by another version. */
 function isBehind(db: DatabaseSync, models: readonly ReadModel[]): boolean {
   const read = (sql: string) => Object.values(db.prepare(sql).get() ?? {})[0]
   if (read("SELECT value FROM meta WHERE name = 'models'") !== fingerprint(models)) return true
   const folded = read("SELECT value FROM meta WHERE name = 'folded'")
-  return Number(folded ?? 0) < Number(read('SELECT max(position) FROM rune'))
+  return Number(folded ?? 0) !== Number(read('SELECT max(position) FROM record'))
 }
 
 function readOnly(path: string, db: DatabaseSync, models: readonly ReadModel[], lock: { release(): void }) {
@@ -42,7 +42,8 @@ function readOnly(path: string, db: DatabaseSync, models: readonly ReadModel[], 
   const rows = createRows(reader.row)
   // Only readers of rows need them folded: `verify` names events that cannot be folded, and must not fail over them.
   let begun: Promise<void> | undefined
-  const folded = () => (begun ??= createFolding({ reader, rows, models, commit: createWriter(db, statements) }).begin())
+  const commit = createWriter(db, statements)
+  const folded = () => (begun ??= createFolding({ reader, rows, models, commit, isHooked: false }).begin())
   const refuse = () => Promise.reject(new Error('The store is open for reading only.'))
 
   const store: Runelog = {

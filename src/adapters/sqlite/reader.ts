@@ -1,14 +1,19 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { faults } from '../../faults/catalogue.ts'
 import type { Json } from '../../kernel/json.ts'
 import { isSealed } from '../../machines/session.ts'
-import { type Look, subjectText } from '../../runelog/judge.ts'
+import { type History, isOpenedIn, type Look } from '../../runelog/judge.ts'
 import { subjects } from '../../runelog/models.ts'
 import type { Counted, Head, ModelQuery, Range, ReadModel, Row } from '../../runelog/port.ts'
+import { readRange } from '../../runelog/read-range.ts'
 import { type ArchivedRecord, bare, inCommitOrder, type Segments } from '../../runelog/segment.ts'
-import { genesis, type Rune, type StoredRecord, toRune } from '../../runes/rune.ts'
+import type { StoredRecord } from '../../runes/record.ts'
+import type { Rune } from '../../runes/rune.ts'
+import { unpacked, unpackedHeader } from './record-columns.ts'
 import { every, one, prepare, type Statements, type Value } from './statements.ts'
 
-type RuneColumns = [number, string, string, string | null, string, number]
+type Column = string | Uint8Array
+type RecordColumns = [event_id: number, header: Column, payload: Column, salt: string, hash: string, position: number]
 
 const atOnce = 200
 const most = Number.MAX_SAFE_INTEGER
@@ -19,8 +24,8 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
 
   const key = (session_id: string) => one<[number]>(statements.sessionKey, session_id)?.[0]
 
-  function lastRune(session: number): { readonly event_id: number; readonly hash: string } | undefined {
-    const found = one<[number, string]>(statements.lastRune, session)
+  function lastRecord(session: number): { readonly event_id: number; readonly hash: string } | undefined {
+    const found = one<[number, string]>(statements.lastRecord, session)
     return found === undefined ? undefined : { event_id: found[0], hash: found[1] }
   }
 
@@ -39,10 +44,8 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
   }
 
   /** Records in the table, without what is in cold storage, each with its position in the order of all commits. */
-  function hot(session: number, { after = 0, before = most, limit = most, backward = false }: Range = {}) {
-    const statement = backward ? statements.backward : statements.forward
-    return every<RuneColumns>(statement, session, after, before, limit).map(toRecord)
-  }
+  const hot = (session: number, after = 0, limit = most) =>
+    every<RecordColumns>(statements.forward, session, after, limit).map(toRecord)
 
   function segmentOf(session: number): { readonly file: string; readonly runes: number } | undefined {
     const found = one<[string, number]>(statements.segment, session)
@@ -54,41 +57,57 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
     return segment === undefined ? [] : segments.read(segment.file)
   }
 
-  /** The records of each contract that was opened with this key, without those in cold storage. */
-  function* contractsWith(idempotency_key: string): Generator<readonly StoredRecord[], void, void> {
-    const opened = every<[number, number, string]>(statements.openedContracts, idempotency_key)
-    for (const [session, event_id, header] of opened)
-      yield every<RuneColumns>(statements.contract, session, event_id, subjectText(header)).map(toRecord)
+  /** The records about each contract that was opened with this key, without those in cold storage. */
+  function* contractsWith(idempotency_key: string): Generator<History, void, void> {
+    for (const [session, event_id, execution_id] of every<[number, number, string]>(
+      statements.openings,
+      idempotency_key,
+    )) {
+      const named = JSON.stringify(execution_id)
+      const records: StoredRecord[] = []
+      for (const columns of columnsAfter(session, event_id - 1))
+        if (headerOf(columns).includes(named)) records.push(toRecord(columns))
+      const isArchived = !isOpenedIn(event_id, records) && (segmentOf(session)?.runes ?? 0) >= event_id
+      yield { execution_id, event_id, records, isArchived }
+    }
+  }
+
+  /** The records in the table that end after an event, page by page. */
+  function* columnsAfter(session: number, after: number): Generator<RecordColumns, void, void> {
+    for (let cursor = after; ; ) {
+      const found = every<RecordColumns>(statements.forward, session, cursor, atOnce)
+      yield* found
+      if (found.length < atOnce) return
+      cursor = found.at(-1)?.[0] ?? cursor
+    }
   }
 
   async function read(session_id: string, range: Range = {}): Promise<readonly Rune[]> {
     const session = key(session_id)
     if (session === undefined) return []
-    const { after = 0, before = most, limit = most, backward = false } = range
-    const frozen = await cold(session)
-    const from = frozen.filter(({ event_id }) => event_id > after && event_id < before)
-    const table = hot(session, range)
-    const records = frozen.length === 0 ? table : backward ? [...table, ...from.reverse()] : [...from, ...table]
-    const chosen = records.length > limit ? records.slice(0, limit) : records
-    const lowest = (backward ? chosen.at(-1) : chosen[0])?.event_id ?? 1
-    const earlier = frozen[lowest - 2]?.hash ?? one<[string]>(statements.hash, session, lowest - 1)?.[0]
-    return chosen.map((record, i) => toRune(record, chosen[backward ? i + 1 : i - 1]?.hash ?? earlier ?? genesis))
+    return readRange(
+      {
+        cold: await cold(session),
+        hashAt: (event_id) => one<[string]>(statements.hash, session, event_id)?.[0],
+        page: ({ low, high, limit, backward }) =>
+          backward
+            ? every<RecordColumns>(statements.backward, session, low, high, limit).map(toRecord)
+            : hot(session, low, limit),
+      },
+      range,
+    )
   }
 
   async function* records(session_id: string, after = 0): AsyncGenerator<StoredRecord, void, void> {
     const session = key(session_id)
     if (session === undefined) return
     let cursor = after
-    for (const record of (await cold(session)).slice(after)) {
+    for (const record of await cold(session)) {
+      if (record.event_id <= after) continue
       yield bare(record)
       cursor = record.event_id
     }
-    for (;;) {
-      const found = hot(session, { after: cursor, limit: atOnce })
-      for (const record of found) yield bare(record)
-      if (found.length < atOnce) return
-      cursor = found.at(-1)?.event_id ?? cursor
-    }
+    for (const columns of columnsAfter(session, cursor)) yield bare(toRecord(columns))
   }
 
   const coldFiles = () =>
@@ -100,7 +119,7 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
   /** Records in the table that were committed after a position, in that order. */
   function* since(position: number): Generator<ArchivedRecord, void, void> {
     for (let last = position; ; ) {
-      const found = every<RuneColumns>(statements.allRunes, last, atOnce)
+      const found = every<RecordColumns>(statements.allRecords, last, atOnce)
       for (const columns of found) yield toRecord(columns)
       if (found.length < atOnce) return
       last = found.at(-1)?.[5] ?? last
@@ -114,7 +133,7 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
 
   return {
     key,
-    lastRune,
+    lastRecord,
     row,
     rows,
     tags: ({ name }: ReadModel) => every<[string]>(statements.tags, name, name).map(([tag]) => tag),
@@ -129,6 +148,7 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
     inOrder,
     since,
     meta: (name: string) => one<[string]>(statements.meta, name)?.[0],
+    lastPosition: () => one<[number]>(statements.lastPosition)?.[0] ?? 0,
     lastSession: () => one<[number]>(statements.lastSession)?.[0] ?? 0,
     sessionIds: () => every<[string]>(statements.sessionIds).map(([id]) => id),
   }
@@ -137,8 +157,22 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
 /** The prepared reads of one connection. */
 export type Reader = ReturnType<typeof createReader>
 
-function toRecord([event_id, header, payload, salt, hash, position]: RuneColumns): ArchivedRecord {
-  return { event_id, header, payload, salt, hash, position }
+const headerOf = (columns: RecordColumns) =>
+  unpacking(columns, ([event_id, header, payload, salt]) => unpackedHeader({ event_id, header, payload, salt }))
+
+function toRecord(columns: RecordColumns): ArchivedRecord {
+  const [event_id, header, payload, salt, hash, position] = columns
+  const texts = unpacking(columns, () => unpacked({ event_id, header, payload, salt }))
+  return { event_id, header: texts.header, payload: texts.payload, salt, hash, position }
+}
+
+function unpacking<T>(columns: RecordColumns, unpack: (columns: RecordColumns) => T): T {
+  try {
+    return unpack(columns)
+  } catch (error) {
+    const problem = `it cannot be unpacked: ${(error as Error).message}.`
+    throw faults.store_damaged({ what: `the record of event ${columns[0]}`, problem }, { cause: error })
+  }
 }
 
 const lastCharacter = '\u{10ffff}'
@@ -170,7 +204,7 @@ export interface Place {
 /** The end of a session's log; undefined if there is none. */
 export function placeIn(reader: Reader, look: Look, session_id: string): Place | undefined {
   const session = reader.key(session_id)
-  const last = session === undefined ? undefined : reader.lastRune(session)
+  const last = session === undefined ? undefined : reader.lastRecord(session)
   if (session === undefined || last === undefined) return undefined
   const state = look(subjects, session_id)?.value.state
   return { session, head: { session_id, ...last, sealed: isSealed(state), archived: state === 'archived' } }

@@ -1,9 +1,9 @@
 import { canonicalJson, type Json } from '../../kernel/json.ts'
-import { type Change, foldAll, foldRecord, type Look, startFold } from '../../runelog/judge.ts'
+import { type Change, foldAll, foldProblem, type Look, startFold } from '../../runelog/judge.ts'
 import { fingerprint } from '../../runelog/models.ts'
 import type { ReadModel, Row } from '../../runelog/port.ts'
 import type { Reader } from './reader.ts'
-import { type Step, step } from './statements.ts'
+import { type Step, step, type Value } from './statements.ts'
 
 /** Cuts a cache back to its newest entries. Between commits only: an entry may be ahead of the database until then. */
 export function trimCache(entries: Map<string, unknown>): void {
@@ -14,7 +14,11 @@ export function trimCache(entries: Map<string, unknown>): void {
   }
 }
 
-const mostCached = 8_000
+/** A run at work needs some ten rows of a model. */
+const mostCached = 1_000
+
+/** The most rows in one statement. */
+const rowsAtOnce = 2_500
 
 /**
  * Rows of read models. A commit writes runes; their rows are written later, many at once, since they would be most of the
@@ -62,12 +66,20 @@ export function createRows(stored: Look) {
     /** Writes the rows, and the position of the table. They are in the table once these steps are committed. */
     write(): readonly Step[] {
       const steps: Step[] = []
+      let put: string[] = []
+      const flush = () => {
+        if (put.length > 0) steps.push(step('putRows', `[${put.join()}]`))
+        put = []
+      }
       for (const [name, model] of models) {
-        for (const [key, { row, isStored }] of model.behind)
-          if (row !== undefined) steps.push(step('putRow', name, key, row.tag, row.sort, canonicalJson(row.value)))
+        for (const [key, { row, isStored }] of model.behind) {
+          if (row !== undefined) put.push(JSON.stringify([name, key, row.tag, row.sort, canonicalJson(row.value)]))
           else if (isStored) steps.push(step('removeRow', name, key))
+          if (put.length === rowsAtOnce) flush()
+        }
         model.behind.clear()
       }
+      flush()
       behind = 0
       steps.push(step('setFolded'))
       return steps
@@ -88,40 +100,53 @@ interface Model {
   readonly behind: Map<string, { readonly row: Row | undefined; readonly isStored: boolean }>
 }
 
+function* valuesOf(changes: readonly Change[]): Generator<readonly Value[], void, void> {
+  for (const { model, key, row } of changes)
+    if (row !== undefined) yield [model, key, row.tag, row.sort, canonicalJson(row.value)]
+}
+
 interface FoldingPorts {
   readonly reader: Reader
   readonly rows: ReturnType<typeof createRows>
   readonly models: readonly ReadModel[]
   readonly commit: (decide: () => readonly Step[]) => void
+  /** Rows fire the triggers of an index of words. */
+  readonly isHooked: boolean
 }
 
 /** Folds the rows of the read models up to the last rune. */
-export function createFolding({ reader, rows, models, commit }: FoldingPorts) {
+export function createFolding({ reader, rows, models, commit, isHooked }: FoldingPorts) {
+  /** Without the triggers, the table is emptied at once, and each row costs a third. */
   async function rebuild(): Promise<number> {
     const { changes, count } = await foldAll(models, reader.inOrder())
     rows.clear()
-    rows.keep(changes)
     commit(() => [
-      step('eraseWords'),
+      ...(isHooked ? [step('unhookWords'), step('eraseWords'), step('overwriteWords')] : []),
       step('eraseRows'),
-      ...rows.write(),
+      { name: 'addRow', values: [], each: valuesOf(changes) },
+      ...(isHooked ? [step('hookWords')] : []),
+      step('setFolded'),
       step('setMeta', 'models', fingerprint(models)),
     ])
     return count
   }
 
-  function catchUp(): void {
+  /** False: the rows are not those of the record at this place, or a record after it is damaged. */
+  function catchUp(folded: number): boolean {
+    // A mark past the last record would keep the next ones from being folded.
+    if (!(folded >= 0 && folded <= reader.lastPosition())) return false
     const folding = startFold(models, rows.look)
-    for (const record of reader.since(Number(reader.meta('folded') ?? 0))) foldRecord(folding, record)
+    for (const record of reader.since(folded)) if (foldProblem(folding, record) !== undefined) return false
     rows.keep(folding.changes())
     if (rows.behind() > 0) commit(rows.write)
+    return true
   }
 
   return {
     rebuild,
     async begin(): Promise<void> {
-      if (reader.meta('models') === fingerprint(models)) catchUp()
-      else await rebuild()
+      const isSameFold = reader.meta('models') === fingerprint(models)
+      if (!isSameFold || !catchUp(Number(reader.meta('folded') ?? 0))) await rebuild()
     },
   }
 }

@@ -7,23 +7,30 @@ import { archival, redaction } from '../../runelog/own-runes.ts'
 import type { Ports, Runelog, RunelogOptions } from '../../runelog/port.ts'
 import { type Prepared, prepareLong } from '../../runelog/prepare.ts'
 import { createSegments } from '../../runelog/segment.ts'
-import type { Rune, StoredRecord } from '../../runes/rune.ts'
+import type { StoredRecord } from '../../runes/record.ts'
+import type { Rune } from '../../runes/rune.ts'
 import { createErasures, doomedDamage, findStrays, readDoomed } from './companion-files.ts'
 import { createGroupCommit, type Decided } from './group-commit.ts'
 import { type Lock, takeLock } from './lock.ts'
 import { explain, openDatabase, watchFiles, watchFolder } from './open-database.ts'
 import { createReader, type Place, placeIn } from './reader.ts'
+import { packed } from './record-columns.ts'
 import { createFolding, createRows, trimCache } from './rows.ts'
 import { createSearch } from './search.ts'
 import { createWriter, prepareStatements, type Step, step } from './statements.ts'
 
 const look_ms = 1_000
 /** The most unwritten rows. To write them, or to fold them again after a crash, takes a few milliseconds. */
-const rowsBehind = 1_000
+const rowsBehind = 2_500
+
+/** A rune whose record the triggers read: it vouches for an erasure, or for the move of a log to a segment. */
+const isVoucher = (rune: Rune | undefined) => rune?.kind === 'rune.redacted' || rune?.kind === 'session.archived'
+
+const bytesOf = (hash: string) => Buffer.from(hash, 'hex')
 
 interface Inscription extends Decided<readonly Rune[]> {
   readonly place: Place
-  readonly records: readonly StoredRecord[]
+  readonly record: StoredRecord
 }
 
 /** The default store: one file, one process, every acknowledged append synced. */
@@ -122,19 +129,24 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     const before = placeOf(session_id)
     const changes = judge(batch, before?.head, rows.look, models)
     if (changes instanceof Fault) return changes
-    for (const { claim, idempotency_key } of claimedBy(batch)) {
+    const claiming = claimedBy(batch)
+    for (const { claim, idempotency_key } of claiming) {
       if (rows.isAhead(claims, claim)) continue
       const held = heldInLog(claim, reader.contractsWith(idempotency_key))
       if (held !== undefined) return held
     }
-    const { runes, records, head } = inscribe(batch, before?.head, ports.sha256)
+    const { runes, record, head } = inscribe(batch, before?.head, ports.sha256)
     const place = { session: before?.session ?? ++lastSession, head }
     places.set(session_id, place)
     const steps: Step[] = before === undefined ? [step('addSession', place.session, session_id)] : []
-    for (const { event_id, header, payload, salt, hash } of records)
-      steps.push(step('addRune', place.session, event_id, header, payload, salt, hash))
+    const { header, payload } = isVoucher(runes[0]) ? record : packed(record)
+    // The trigger of an opening reads the header.
+    const readable = claiming.length > 0 ? record.header : header
+    steps.push(step('addRecord', place.session, record.event_id, readable, payload, record.salt, bytesOf(record.hash)))
+    for (const { idempotency_key, execution_id } of claiming)
+      steps.push(step('addOpening', idempotency_key, place.session, record.event_id, execution_id))
     rows.keep(changes)
-    return { steps, session_id, answer: runes, adds: runes, place, records }
+    return { steps, session_id, answer: runes, adds: runes, place, record }
   }
 
   /** Redacting and archiving read, work on files, and then write; one at a time, so that none undoes another's work. */
@@ -146,7 +158,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     return done
   }
 
-  const folding = createFolding({ reader, rows, models, commit })
+  const folding = createFolding({ reader, rows, models, commit, isHooked: true })
   await folding.begin()
   const erasures = createErasures({ reader, segments, write: group.write, eraseBlobs: options.eraseBlobs })
   // Finishes erasures of a killed process. Files that cannot be removed now are retried at the next start.
@@ -190,18 +202,24 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
           const segment = reader.segmentOf(session)
           const records = [...(await reader.cold(session)), ...reader.hot(session)]
           const asked = { session_id, event_id, reason }
-          const { original, erased, batch, payload, blobs } = redaction(records, asked, by, preparing)
+          const { original, replaced, erased, batch, blobs } = redaction(records, asked, by, preparing)
           const isCold = segment !== undefined && event_id <= segment.runes
-          const written = isCold ? await segments.write(session_id, erased.slice(0, segment.runes)) : undefined
+          // All files of the session are written one after the other, so none of these is being written.
+          const left = await segments.leftovers(session_id, records, segment?.file ?? null)
+          const archived = erased.filter((record) => record.event_id <= (segment?.runes ?? 0))
+          const written = isCold ? await segments.write(session_id, archived) : undefined
           const erase = written
             ? step('changeSegment', written.segment, session)
-            : step('erasePayload', payload, session, event_id)
+            : step('erasePayload', packed(replaced).payload, replaced.salt, session, replaced.event_id)
           const done = await submit(() => {
             const decided = decide(batch)
             if (decided instanceof Fault) return decided
-            const { adds: _adds, records: added, ...rest } = decided
-            rows.keep(refoldSession(models, [...erased, ...added], original))
-            const noted = erasures.note({ segments: isCold ? [segment.file] : [], blobs })
+            const { adds: _adds, record: added, ...rest } = decided
+            rows.keep(refoldSession(models, [...erased, added], original))
+            const noted = erasures.note({
+              segments: isCold ? [segment.file, ...left] : left,
+              blobs: [...blobs, ...(options.leftBlobs?.() ?? [])],
+            })
             return { ...rest, steps: [...decided.steps, erase, noted, ...rows.write()] }
           })
           accepted(done)
@@ -221,12 +239,13 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
           const { segment, sha256 } = await segments.write(session_id, records)
           const prepared = draft(segment, sha256)
           const archived = await group.submit(() => {
-            const grown = placeOf(session_id)?.head.event_id !== records.length
+            const last = records.at(-1)?.event_id ?? 0
+            const grown = placeOf(session_id)?.head.event_id !== last
             if (grown) return { steps: [], session_id, answer: false }
             const decided = decide(prepared)
             if (decided instanceof Fault) return decided
-            const added = step('addSegment', place.session, segment, records.length, records[0]?.position ?? 0)
-            const dropped = step('dropArchived', place.session, records.length)
+            const added = step('addSegment', place.session, segment, last, records[0]?.position ?? 0)
+            const dropped = step('dropArchived', place.session, last)
             // Rows catch up from the table after a crash, so they are written before runes leave it.
             return { steps: [...decided.steps, added, dropped, ...rows.write()], session_id, answer: true }
           })

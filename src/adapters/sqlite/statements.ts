@@ -1,32 +1,42 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { faults } from '../../faults/catalogue.ts'
-import { busy_ms } from './schema.ts'
+import { busy_ms, hookWords, overwriteWords, unhookWords } from './schema.ts'
 
 /** Every write of a store, by name. */
 const writing = {
   addSession: 'INSERT INTO session (id, session_id) VALUES (?, ?)',
-  addRune: 'INSERT INTO rune (session, event_id, header, payload, salt, hash) VALUES (?, ?, ?, ?, ?, ?)',
-  putRow:
-    'INSERT INTO model_row (model, key, tag, sort, value) VALUES (?, ?, ?, ?, ?) ON CONFLICT (model, key) DO UPDATE SET tag = excluded.tag, sort = excluded.sort, value = excluded.value',
+  addRecord: 'INSERT INTO record (session, event_id, header, payload, salt, hash) VALUES (?, ?, ?, ?, ?, ?)',
+  addOpening: 'INSERT INTO opening (key, session, event_id, execution_id) VALUES (?, ?, ?, ?)',
+  // Many rows in one statement: each statement that may fire the triggers of the words costs more than its row.
+  putRows: `INSERT INTO model_row (model, key, tag, sort, value)
+    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?) WHERE true
+    ON CONFLICT (model, key) DO UPDATE SET tag = excluded.tag, sort = excluded.sort, value = excluded.value`,
+  addRow: 'INSERT INTO model_row (model, key, tag, sort, value) VALUES (?, ?, ?, ?, ?)',
   removeRow: 'DELETE FROM model_row WHERE model = ? AND key = ?',
   eraseRows: 'DELETE FROM model_row',
   // Before the rows are erased: to overwrite their words one by one would take minutes.
   eraseWords: "INSERT INTO word (word) VALUES ('delete-all')",
-  erasePayload: 'UPDATE rune SET payload = ?, salt = NULL WHERE session = ? AND event_id = ?',
+  overwriteWords,
+  erasePayload: 'UPDATE record SET payload = ?, salt = ? WHERE session = ? AND event_id = ?',
   addSegment: 'INSERT INTO segment (session, file, runes, first_position) VALUES (?, ?, ?, ?)',
   changeSegment: 'UPDATE segment SET file = ? WHERE session = ?',
-  dropArchived: 'DELETE FROM rune WHERE session = ? AND event_id <= ?',
+  dropArchived: 'DELETE FROM record WHERE session = ? AND event_id <= ?',
   setFolded:
-    "INSERT INTO meta (name, value) SELECT 'folded', coalesce(max(position), 0) FROM rune WHERE true ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+    "INSERT INTO meta (name, value) SELECT 'folded', coalesce(max(position), 0) FROM record WHERE true ON CONFLICT (name) DO UPDATE SET value = excluded.value",
   setMeta: 'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
 } as const
 
+/** Changes of the schema, which cannot be prepared. */
+const scripts = { unhookWords, hookWords } as const
+
 /** A value that can be bound. */
-export type Value = string | number | null
+export type Value = string | number | null | Uint8Array
 /** One statement of a transaction, with its parameters. */
 export interface Step {
-  readonly name: keyof typeof writing
+  readonly name: keyof typeof writing | keyof typeof scripts
   readonly values: readonly Value[]
+  /** Its values, if it is run many times: they are made one after the other. */
+  readonly each?: Iterable<readonly Value[]>
 }
 
 /** A statement with its values. */
@@ -34,22 +44,23 @@ export function step(name: Step['name'], ...values: Value[]): Step {
   return { name, values }
 }
 
-const columns = 'event_id, header, payload, salt, hash, position'
+/** SQL: a hash is stored as bytes. */
+const hash = 'lower(hex(hash))'
+const columns = `event_id, header, payload, salt, ${hash}, position`
 
 const reading = {
   sessionKey: 'SELECT id FROM session WHERE session_id = ?',
   sessionIds: 'SELECT session_id FROM session ORDER BY id',
+  lastPosition: 'SELECT coalesce(max(position), 0) FROM record',
   lastSession: 'SELECT coalesce(max(id), 0) FROM session',
-  lastRune: 'SELECT event_id, hash FROM rune WHERE session = ? ORDER BY event_id DESC LIMIT 1',
-  hash: 'SELECT hash FROM rune WHERE session = ? AND event_id = ?',
-  forward: `SELECT ${columns} FROM rune WHERE session = ? AND event_id > ? AND event_id < ? ORDER BY event_id LIMIT ?`,
-  backward: `SELECT ${columns} FROM rune WHERE session = ? AND event_id > ? AND event_id < ?
-    ORDER BY event_id DESC LIMIT ?`,
-  allRunes: `SELECT ${columns} FROM rune WHERE position > ? ORDER BY position LIMIT ?`,
-  openedContracts: `SELECT session, event_id, header FROM rune
-    WHERE instr(header, '"kind":"contract.opened"') > 0 AND payload ->> '$.irreversible'
-    AND payload ->> '$.idempotency_key' = ?`,
-  contract: `SELECT ${columns} FROM rune WHERE session = ? AND event_id >= ? AND instr(header, ?) > 0 ORDER BY event_id`,
+  lastRecord: `SELECT event_id, ${hash} FROM record WHERE session = ? ORDER BY event_id DESC LIMIT 1`,
+  hash: `SELECT ${hash} FROM record WHERE session = ? AND event_id = ?`,
+  forward: `SELECT ${columns} FROM record WHERE session = ? AND event_id > ? ORDER BY event_id LIMIT ?`,
+  // The record with the event before `high` is the first that ends there or later.
+  backward: `SELECT ${columns} FROM record WHERE session = ?1 AND event_id > ?2 AND event_id <=
+    coalesce((SELECT min(event_id) FROM record WHERE session = ?1 AND event_id >= ?3 - 1), ?3) ORDER BY event_id DESC LIMIT ?4`,
+  allRecords: `SELECT ${columns} FROM record WHERE position > ? ORDER BY position LIMIT ?`,
+  openings: 'SELECT session, event_id, execution_id FROM opening WHERE key = ?',
   row: 'SELECT tag, sort, value FROM model_row WHERE model = ? AND key = ?',
   // Goes from tag to tag in the index; a DISTINCT would go through every row.
   tags: `WITH RECURSIVE found (tag) AS (
@@ -127,7 +138,9 @@ export function createWriter(db: DatabaseSync, statements: Statements) {
       rollback.run()
       return
     }
-    for (const { name, values } of steps) statements[name].run(...values)
+    for (const { name, values, each = [values] } of steps)
+      if (name === 'unhookWords' || name === 'hookWords') db.exec(scripts[name])
+      else for (const values of each) statements[name].run(...values)
     commit.run()
     isTraced ||= steps.some(({ name }) => eraseTraces.has(name))
     if (isTraced) emptyLog()
