@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { accepted, faults, isFault } from '../faults/catalogue.ts'
+import { accepted, type FaultOf, faults, isFault } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import type { SessionState } from '../observation/session-state.ts'
+import { rowName } from '../runelog/judge.ts'
+import { subjects } from '../runelog/models.ts'
 import type { Refused } from '../runelog/port.ts'
 import { othersTurn } from '../runelog/slices.ts'
 import type { Rune } from '../runes/rune.ts'
@@ -32,10 +34,11 @@ const longestWaitMs = 50
  * lease and carries no fence.
  */
 export async function decideAndAppend<A>(
-  engine: Pick<Engine, 'sessions' | 'preserving' | 'isAlone' | 'random'>,
+  engine: Pick<Engine, 'runelog' | 'sessions' | 'preserving' | 'isAlone' | 'random'>,
   session_id: string,
   decide: Decide<A>,
 ): Promise<A | Refused> {
+  let stale: string | undefined
   for (let lost = 0; lost < raceTries; lost++) {
     await backOff(engine, lost)
     const state = await engine.sessions.load(session_id)
@@ -59,9 +62,34 @@ export async function decideAndAppend<A>(
     const recorded = await engine.sessions.commit(state, batch, { expect })
     if (!(recorded instanceof Fault)) return answer(recorded)
     if (!isFault(recorded, 'stale_write')) return recorded
+    refuseDamage(recorded)
+    stale = recorded.details.subject_id
     await engine.sessions.refresh(state)
   }
+  if (stale !== undefined) await refuseAhead(engine, session_id, stale)
   return faults.contended({ session_id, tries: raceTries })
+}
+
+/** Versions only rise. A row with a lower version than the log shows lost no race: it is damaged, and every retry ends here. */
+export function refuseDamage({ details: { subject_id, expected, actual } }: FaultOf<'stale_write'>) {
+  if (actual >= expected) return
+  const problem = `it has version ${actual}, and its log has version ${expected}.`
+  throw faults.store_damaged({ what: `row ${rowName(subjects.name, subject_id)}`, problem })
+}
+
+/** A row of an event that its log does not have lost no race either: the log was cut off. */
+async function refuseAhead(
+  { runelog, sessions }: Pick<Engine, 'runelog' | 'sessions'>,
+  session_id: string,
+  id: string,
+) {
+  const row = (await runelog.row(subjects, id))?.value
+  const state = await sessions.load(session_id)
+  // The event of the row was recorded before the row could be read.
+  await sessions.refresh(state)
+  if (row?.session_id !== session_id || row.event_id <= state.event_id) return
+  const problem = `a row follows from it, and the log ends with event ${state.event_id}.`
+  throw faults.store_damaged({ what: `${session_id} event ${row.event_id}`, problem })
 }
 
 /** As `decideAndAppend`, for a command: a refusal of the log is thrown as the refusal of the command. */

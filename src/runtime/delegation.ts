@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { faults } from '../faults/catalogue.ts'
 import { hashedId } from '../kernel/digest.ts'
 import { isTerminal } from '../kernel/machine.ts'

@@ -5,6 +5,7 @@ import type { RunView, SessionState } from '../observation/session-state.ts'
 import type { Runelog } from '../runelog/port.ts'
 import type { Redactor } from '../runelog/redactor.ts'
 import type { AgentDefinition } from './define-agent.ts'
+import type { EphemeralDelta } from './delta.ts'
 import type { Clock, Ids, Log, Random, Timers } from './ports.ts'
 import type { Sessions } from './session-cache.ts'
 import type { AtWork, Leases } from './store.ts'
@@ -95,24 +96,6 @@ export interface Settings {
   readonly maxOpenDelegations: number
   /** How many tasks one submitted run may delegate in all, with those that its delegates delegate. Default: 256. */
   readonly maxDelegations: number
-}
-
-/** A piece of text of a model that is not recorded yet. A rune repeats it later. */
-export interface EphemeralDelta {
-  /** The session of the run. */
-  readonly session_id: string
-  /** The run. */
-  readonly run_id: string
-  /** The turn. */
-  readonly turn_id: string
-  /** The number of the model's answer within the turn. */
-  readonly round: number
-  /** Where the piece begins in the text of its channel and round, in characters. */
-  readonly offset: number
-  /** `text`: the model's answer; `reasoning`: its reasoning. */
-  readonly channel: 'text' | 'reasoning'
-  /** The piece. */
-  readonly text: string
 }
 
 /** The definition of an agent of a session. Refused with `not_found` if this process does not have it. */

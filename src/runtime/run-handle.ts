@@ -2,10 +2,11 @@ import { faults } from '../faults/catalogue.ts'
 import type { Json } from '../kernel/json.ts'
 import { isTerminal } from '../kernel/machine.ts'
 import { type RunStatus, runMachine } from '../machines/run.ts'
+import { createDeltaGate } from '../observation/delta-gate.ts'
 import type { SessionState } from '../observation/session-state.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { Stopped } from './commands/session.ts'
-import type { EphemeralDelta } from './engine.ts'
+import type { EphemeralDelta } from './delta.ts'
 import { asOptions } from './options.ts'
 import type { Runtime } from './runtime.ts'
 import { ifOver, once } from './session-cache.ts'
@@ -85,9 +86,10 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
       pending.push(event)
       bell.resolve()
     }
+    const gate = createDeltaGate()
     const unsubscribe = runtime.listen((delta) => {
-      if (delta.run_id === run_id) add({ type: 'delta', delta })
-    })
+      if (delta.run_id === run_id && gate.passes(delta)) add({ type: 'delta', delta })
+    }, session_id)
     const following = (async () => {
       const { run } = await runtime.find(run_id)
       const head = (await runelog.head(session_id))?.event_id ?? 0
@@ -100,6 +102,7 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
       if (from >= last) return
       for await (const rune of runelog.follow(session_id, from, leave.signal)) {
         const isOurs = rune.run_id === run_id
+        if (isOurs) gate.note(rune)
         if (isOurs && rune.visibility === 'public') add({ type: 'rune', rune })
         if ((isOurs && isEnd(rune)) || rune.event_id >= last) return
       }

@@ -10,9 +10,10 @@ import { allowAgain, type Reply, reply, resume, takeUp } from './commands/reply.
 import * as session from './commands/session.ts'
 import { createSession, type NewSession, type Submission, type Submitted, submit } from './commands/submit.ts'
 import { stopTasks } from './delegation.ts'
+import type { Deltas, EphemeralDelta } from './delta.ts'
 import { type Assignment, dispatchAsked, dispatchShared } from './dispatch/dispatch.ts'
 import { type Asked, createErasing, type Dispatch, type DispatchPorts, dispatchHere } from './dispatch/dispatcher.ts'
-import { type Engine, type EphemeralDelta, noAutonomy, runOf } from './engine.ts'
+import { type Engine, noAutonomy, runOf } from './engine.ts'
 import { type OpenInteraction, openInteractions } from './models/open-work.ts'
 import type { RecordOf } from './options.ts'
 import { createPreserving, type Recovered } from './recovery/recover.ts'
@@ -30,6 +31,7 @@ interface RuntimePorts extends Pick<Engine, Given>, Partial<Pick<Engine, 'leases
   readonly isExclusive: boolean
   /** How this process works together with others, where the store can be shared. */
   readonly member?: Member
+  readonly deltas?: Deltas
   readonly foldCache?: FoldCache
   /** This process works for one command, and only on its runs. Without it, a worker takes every run. */
   readonly assignment?: Assignment | undefined
@@ -88,6 +90,7 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     closing: closing.signal,
     ephemeral: (delta) => {
       for (const listener of listeners) listener(delta)
+      ports.deltas?.send(delta)
     },
     wake(session_id, run_id) {
       const hold = held.get(run_id)
@@ -222,14 +225,22 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
       return { ...opened.payload, evidence: withReports(opened.payload, recorded) }
     },
     graphState: (session_id: string, of?: RecordOf<GraphOf>) => session.readGraph(runelog, session_id, of),
-    listen(listener: (delta: EphemeralDelta) => void): () => void {
+    /** With a session: only its text, also that of other processes. */
+    listen(listener: (delta: EphemeralDelta) => void, session_id?: string): () => void {
       if (typeof listener !== 'function') {
         const problem = 'It is not a function.'
         throw faults.bad_request({ operation: 'runs.listen', problems: [{ in: 'listener', pointer: '', problem }] })
       }
       const safe = harmless(listener, ports.warn)
-      listeners.add(safe)
-      return () => listeners.delete(safe)
+      const own = (delta: EphemeralDelta) => {
+        if (session_id === undefined || delta.session_id === session_id) safe(delta)
+      }
+      listeners.add(own)
+      const unsubscribe = session_id === undefined ? undefined : ports.deltas?.subscribe(session_id, safe)
+      return () => {
+        listeners.delete(own)
+        unsubscribe?.()
+      }
     },
     idle: dispatch.idle,
 
@@ -237,6 +248,8 @@ export function createRuntime(ports: RuntimePorts, config: RuntimeConfig) {
     async stop(): Promise<void> {
       abandon()
       await dispatch.stop()
+      // A store that failed saves nothing.
+      await engine.sessions.close().catch(() => {})
       unsubscribe()
       closing.abort(faults.stopped_waiting({}))
     },

@@ -1,5 +1,6 @@
 import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
+import type { Json } from '../kernel/json.ts'
 import { isTerminal } from '../kernel/machine.ts'
 import { runMachine } from '../machines/run.ts'
 import { foldSession, newSessionState } from '../observation/fold-session.ts'
@@ -15,19 +16,29 @@ import { recording } from './scopes.ts'
 export interface Sessions {
   /** The state of a session as of its last rune. The same object each time: it changes as runes are folded in. */
   load(session_id: string): Promise<SessionState>
+  /** The state as far as this process knows it, which is at least up to its own last commit. */
+  known(session_id: string): SessionState | undefined
   /** Records a batch and folds it in. When the promise resolves, the runes are on disk and in the fold. */
-  commit(state: SessionState, batch: Batch, terms: Pick<Append, 'expect' | 'fence'>): Promise<Recorded | Refused>
+  commit(
+    state: SessionState,
+    batch: Batch,
+    terms: Pick<Append, 'expect' | 'fence' | 'restsAfter' | 'begins'>,
+  ): Promise<Recorded | Refused>
   refresh(state: SessionState): Promise<void>
   /** Folds the session again when it is needed next: content in it was redacted. */
   forget(session_id: string): void
-  /** Calls back after runes were folded into a session. Returns `unsubscribe`. */
-  listen(session_id: string, listener: () => void): () => void
+  /** Saves the folds of long sessions, so that a new process folds little. */
+  close(): Promise<void>
+  /** Calls back after runes were folded into a session, with its state unless it has to be loaded. Returns `unsubscribe`. */
+  listen(session_id: string, listener: (state?: SessionState) => void): () => void
 }
 
 /** How many sessions stay folded. One without work for a while is folded again when it is needed. */
-const kept = 2_000
+const kept = 256
 
+/** How many runes of a session may be missing in its cached fold, while the process works and once it has closed. */
 const saveEvery = 4_000
+const saveAtEnd = 500
 
 /** Folded sessions in memory. `exclusive`: no other process writes to the store, so a fold stays current. */
 export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: FoldCache = noFoldCache): Sessions {
@@ -39,9 +50,10 @@ export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: 
   const outdated = new WeakSet<SessionState>()
   let erasures = 0
 
-  const listeners = new Map<string, Set<() => void>>()
+  const listeners = new Map<string, Set<(state?: SessionState) => void>>()
   const notify = (session_id: string) => {
-    for (const listener of listeners.get(session_id) ?? []) listener()
+    const state = states.get(session_id)
+    for (const listener of listeners.get(session_id) ?? []) listener(state)
   }
   // Runes of other processes are folded at once only where a listener waits. Every other fold is refreshed by `load`.
   runelog.watch((session_ids, source) => {
@@ -103,14 +115,22 @@ export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: 
 
   async function first(session_id: string): Promise<SessionState> {
     const seen = erasures
-    const head = await runelog.head(session_id)
-    if (head === undefined) throw faults.not_found({ what: 'session', id: session_id })
-    const cached = await fromFoldCache(session_id)
-    const state = cached ?? newSessionState(session_id)
-    if (cached === undefined) await readOn(state, head.event_id)
+    const state = (await fromFoldCache(session_id)) ?? (await fromLog(session_id))
     if (seen !== erasures || outdated.has(state)) return first(session_id)
     keep(state)
     notify(session_id)
+    return state
+  }
+
+  /** A short session takes one read. The end of a longer one is read before its runes. */
+  async function fromLog(session_id: string): Promise<SessionState> {
+    const runes = await runelog.read(session_id, { limit: sliceRunes })
+    const isShort = runes.length < sliceRunes
+    const end = isShort ? runes.at(-1) : await runelog.head(session_id)
+    if (end === undefined) throw faults.not_found({ what: 'session', id: session_id })
+    const state = newSessionState(session_id)
+    if (isShort) for (const rune of runes) foldSession(state, rune)
+    else await readOn(state, end.event_id)
     return state
   }
 
@@ -130,7 +150,7 @@ export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: 
   }
 
   /** A cached fold that cannot be read counts as missing. */
-  function loaded(session_id: string): ReadonlyMap<string, string> | undefined {
+  function loaded(session_id: string): ReturnType<FoldCache['load']> {
     try {
       return foldCache.load(session_id)
     } catch {
@@ -139,9 +159,9 @@ export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: 
   }
 
   /** A short session is folded as quickly as the fold cache is read, so only long ones get one. */
-  function saveFold(state: SessionState, { hash }: Rune) {
+  function saveFold(state: SessionState, { hash }: Pick<Rune, 'hash'>, every = saveEvery) {
     const last = saved.get(state)
-    if (foldCache === noFoldCache || state.event_id - (last?.event_id ?? 0) < saveEvery) return
+    if (foldCache === noFoldCache || state.event_id - (last?.event_id ?? 0) < every) return
     const { event_id } = state
     const before = last?.written ?? new Set()
     const parts = toParts(state, before, hash)
@@ -187,6 +207,7 @@ export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: 
   return {
     load,
     refresh,
+    known: (session_id) => states.get(session_id),
 
     async commit(state, batch, terms) {
       batch.check()
@@ -221,6 +242,14 @@ export function createSessions(runelog: Runelog, exclusive: boolean, foldCache: 
       foldCache.forget(session_id)
     },
 
+    async close() {
+      if (foldCache === noFoldCache) return
+      for (const state of states.values()) {
+        const head = await runelog.head(state.session_id)
+        if (head?.event_id === state.event_id && !outdated.has(state)) saveFold(state, head, saveAtEnd)
+      }
+    },
+
     listen(session_id, listener) {
       const all = listeners.get(session_id) ?? new Set()
       listeners.set(session_id, all.add(listener))
@@ -239,10 +268,10 @@ function requested(runes: readonly Draft[], request_id: string | undefined): rea
 
 /** A folded session on disk. It is only a cache: if it cannot be read or does not fit the log, the runes are folded. */
 export interface FoldCache {
-  /** Parts that are given replace those of the same name; `head` is written last. */
+  /** Each part is lines of JSON. Parts that are given replace those of the same name; `head` is written last. */
   save(session_id: string, parts: ReadonlyMap<string, string>): void
-  /** Every part of a session; undefined if there is none, or if it is damaged. */
-  load(session_id: string): ReadonlyMap<string, string> | undefined
+  /** Every part of a session, as the values of its lines; undefined if there is none, or if it is damaged. */
+  load(session_id: string): ReadonlyMap<string, readonly Json[]> | undefined
   /** Removes a session: redacted content must not stay here. */
   forget(session_id: string): void
   close(): void
@@ -259,16 +288,16 @@ export async function once<T>(
   signal?: AbortSignal,
 ): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
-  const lookNow = async () => {
+  const lookNow = async (state?: SessionState) => {
     try {
-      const seen = look(await sessions.load(session_id))
+      const seen = look(state ?? (await sessions.load(session_id)))
       if (seen !== undefined) resolve(seen)
     } catch (error) {
       reject(error)
     }
   }
   const leave = () => reject(signal?.reason)
-  const unsubscribe = sessions.listen(session_id, () => void lookNow())
+  const unsubscribe = sessions.listen(session_id, (state) => void lookNow(state))
   signal?.addEventListener('abort', leave, { once: true })
   // `look` is called once even if the signal has aborted already.
   void lookNow().then(() => signal?.aborted && leave())

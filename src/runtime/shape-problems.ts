@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { faults } from '../faults/catalogue.ts'
 import { mostProblems, type Problem, pointerTo } from '../kernel/json.ts'
 import { nearestName } from '../kernel/nearest.ts'

@@ -4,6 +4,7 @@ import type { RunStatus } from '../machines/run.ts'
 import { epochs, subjects } from '../runelog/models.ts'
 import type { Runelog } from '../runelog/port.ts'
 import { blobRef } from '../runes/redaction.ts'
+import type { Deltas } from './delta.ts'
 import type { Clock } from './ports.ts'
 
 /** The parts of a shared store in addition to its log: leases, and a queue that brings work. */
@@ -11,6 +12,7 @@ export interface SharedStore {
   readonly lease_ms: number
   /** The clock that all processes on the store use. */
   readonly clock: Clock
+  readonly deltas: Deltas
   /** Makes the member that stands for this process. */
   member(): Member
   /** Ends everything under way in this process. Other processes are not told; they see its leases end. */
@@ -63,21 +65,21 @@ export interface Tasks {
 export interface Leases {
   /** Called right before a run is taken: its lease counts from this moment. */
   instant(): Instant
-  /** Renews the lease until it is released. `since` is from before the run was taken: the process may sleep in between. */
+  /** Renews the lease until it is released. `since` is from before the run was taken: leases may be lost in between. */
   hold(run_id: string, epoch: number, since: Instant): Lease
 }
 
-/** A moment by both clocks of the process that keeps the leases. */
+/** A moment in the life of a worker. */
 export interface Instant {
-  readonly monotonic: number
-  readonly now: number
+  /** How often the worker has lost all its leases. */
+  readonly generation: number
 }
 
 /** The lease on one run. */
 export interface Lease {
   /** Fires when the lease could not be kept. Nothing may be begun after that. */
   readonly signal: AbortSignal
-  /** By the monotonic clock, right before an effect. */
+  /** By the clocks at this moment, right before an effect. */
   isValid(): boolean
   release(): void
 }
@@ -85,7 +87,7 @@ export interface Lease {
 /** One process owns the store: its leases last as long as it lives. */
 export function leasesOfOneProcess(): Leases {
   return {
-    instant: () => ({ monotonic: 0, now: 0 }),
+    instant: () => ({ generation: 0 }),
     // A signal each, though none ever fires: its listeners are forgotten together with the run.
     hold: () => ({ signal: new AbortController().signal, isValid: () => true, release: () => {} }),
   }
@@ -97,7 +99,7 @@ export function leasesOfOneProcess(): Leases {
  * person may report to any of them that the action did not happen.
  */
 export interface AtWork {
-  /** Records that a tool is about to be called. False: the lease of the run is over, and it must not be called. */
+  /** Records that a tool is about to be called, unless its start was recorded with that. False: the lease of the run is over, and it must not be called. */
   begin(effect: Effect): Promise<boolean>
   /** The tool has returned. A tool that was not called ends as `threw`. */
   end(execution_id: string, end: EffectEnd): void

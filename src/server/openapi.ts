@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Operation } from '../surface/operation.ts'
 import { problemShape } from '../wire/common.ts'
 import type { OtherRoute, StreamRoute } from './routes.ts'

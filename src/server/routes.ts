@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { faults } from '../faults/catalogue.ts'
 import { mostProblems, pointerTo } from '../kernel/json.ts'
 import { unknownField } from '../runtime/shape-problems.ts'

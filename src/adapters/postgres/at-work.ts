@@ -1,98 +1,31 @@
-import type { Socket } from 'node:net'
 import type pg from 'pg'
 import type { Effect, EffectEnd, EffectState } from '../../runtime/store.ts'
-import { clientOptions, connected, isConnectionLost, openSocket } from './connection.ts'
-import { loadDriver } from './driver.ts'
-
-/** The connection that a worker keeps for its whole life. */
-export type Presence = ReturnType<typeof createPresence>
-
-/** The key of a worker's session lock. Workers hold it shared: an exclusive lock proves that no connection is left. */
-const lockOf = (worker: string) => `hashtextextended(${worker}, 0)`
-
-/** A worker's session lock and heartbeat, on one connection. The server frees the lock when the process dies. */
-export function createPresence(url: string, worker: string, patience: number) {
-  let current: Promise<pg.Client> | undefined
-  let isClosed = false
-  let socket: Socket | undefined
-  let isUnref = false
-
-  async function connect(): Promise<pg.Client> {
-    const { Client } = await loadDriver()
-    const client = new Client({
-      ...clientOptions(url, patience),
-      stream: () => {
-        socket = openSocket(url)
-        return socket
-      },
-      application_name: 'statewright worker',
-    })
-    client.on('error', () => {})
-    await connected(client, `SELECT pg_advisory_lock_shared(${lockOf('$1::text')})`, [worker])
-    if (isUnref) socket?.unref()
-    if (isClosed) void client.end().catch(() => {})
-    return client
-  }
-
-  function forget(lost: Promise<pg.Client>) {
-    if (current === lost) current = undefined
-    void lost.then((client) => client.end()).catch(() => {})
-  }
-
-  /** An answer proves that the lock was held. Every query here may run twice: a lost connection costs one retry. */
-  async function query<T extends pg.QueryResultRow>(
-    text: string,
-    values: readonly unknown[] = [],
-    tries = 2,
-  ): Promise<pg.QueryResult<T>> {
-    if (isClosed) throw new Error('This worker has left.')
-    current ??= connect()
-    const asked = current
-    try {
-      return await (await asked).query<T>(text, [...values])
-    } catch (error) {
-      if (!isConnectionLost(error)) throw error
-      forget(asked)
-      if (tries <= 1) throw error
-      return query<T>(text, values, tries - 1)
-    }
-  }
-
-  return {
-    query,
-    /** The process may end while the connection is open. */
-    unref() {
-      isUnref = true
-      socket?.unref()
-    },
-    close() {
-      isClosed = true
-      if (current !== undefined) forget(current)
-    },
-  }
-}
+import type { Presence } from './presence.ts'
+import { lockOf } from './schema.ts'
 
 const texts = {
-  // Only under a valid lease, by the clock of the database: once a run is requeued, its old holder begins nothing.
+  // Only under a valid lease, by the clock of the database: once a run is requeued, its old holder begins nothing. The
+  // row lock keeps the run from being taken over before the effect can be seen.
   begin: `INSERT INTO statewright.effect (execution_id, worker)
-    SELECT $1, l.worker FROM statewright.lease l
-    WHERE l.run_id = $2 AND l.epoch = $3 AND l.worker = $4 AND l.expires_at > clock_timestamp()
+    SELECT $1, l.worker FROM statewright.lease l JOIN statewright.worker w USING (worker)
+    WHERE l.run_id = $2 AND l.epoch = $3 AND l.worker = $4 AND w.expires_at > clock_timestamp() AND NOT w.is_lost
+    FOR SHARE OF l
     ON CONFLICT (execution_id) DO UPDATE SET worker = excluded.worker, is_done = false RETURNING execution_id`,
   done: 'UPDATE statewright.effect SET is_done = true WHERE worker = $1 AND execution_id = ANY ($2::text[])',
   over: 'DELETE FROM statewright.effect WHERE worker = $1 AND execution_id = ANY ($2::text[])',
 
   look: `SELECT e.worker, e.is_done,
       NOT EXISTS (SELECT 1 FROM statewright.worker w WHERE w.worker = e.worker AND w.expires_at > clock_timestamp())
-      AND NOT EXISTS (SELECT 1 FROM statewright.lease l WHERE l.worker = e.worker AND l.expires_at > clock_timestamp())
       AND pg_try_advisory_xact_lock(${lockOf('e.worker')}) AS is_gone
     FROM statewright.effect e WHERE e.execution_id = $1`,
 } as const
 
 /**
- * Effects at work, in a table that every process reads. A row is written before its tool is called. The commit that
- * ends the contract removes it; a call that was given up is reported by its worker.
+ * Effects at work, in a table that every process reads. A row is written before its tool is called: with the commit that
+ * starts the contract, which adds it to `begun`, or by itself. The commit that ends the contract removes it; a call that
+ * was given up is reported by its worker.
  */
-export function createAtWork(pool: pg.Pool, warn: (message: string, details: object) => void) {
+export function createAtWork(pool: pg.Pool, warn: (message: string, details: object) => void, begun: Set<string>) {
   const atWork = new Map<string, Effect>()
   const ended = new Map<string, 'done' | 'over'>()
   const waiting = new Set<() => void>()
@@ -124,12 +57,17 @@ export function createAtWork(pool: pg.Pool, warn: (message: string, details: obj
       const { execution_id, run_id, epoch } = effect
       ended.delete(execution_id)
       atWork.set(execution_id, effect)
+      if (begun.delete(execution_id)) return true
       const { rows } = await me.presence.query(texts.begin, [execution_id, run_id, epoch, me.worker])
       return rows.length > 0
     },
     end(execution_id: string, { how, isLate }: EffectEnd) {
       const effect = atWork.get(execution_id)
-      if (effect === undefined) return
+      if (effect === undefined) {
+        // Its start was recorded, and then it was not called.
+        if (begun.delete(execution_id)) ended.set(execution_id, 'over')
+        return
+      }
       atWork.delete(execution_id)
       ended.set(execution_id, how === 'returned' && effect.irreversible ? 'done' : 'over')
       // The holder of a call records its outcome; if that fails, the next heartbeat reports it.

@@ -24,7 +24,10 @@ const idle_ms = 2_000
 /** The server reports a statement that takes too long before the client gives up on the connection. */
 export const grace_ms = 500
 
-/** Of every session: commits are on disk, nothing waits long, and a machine that is gone is noticed within 25 s. */
+/**
+ * Of every session: commits are on disk, nothing waits long, and a machine that is gone is noticed within 25 s. Each
+ * look-up uses its index. The planner would scan a table that was small or without statistics when it made the plan.
+ */
 const sessionOptions = (answer_ms: number) =>
   Object.entries({
     synchronous_commit: 'on',
@@ -35,6 +38,11 @@ const sessionOptions = (answer_ms: number) =>
     tcp_keepalives_idle: 10,
     tcp_keepalives_interval: 5,
     tcp_keepalives_count: 3,
+    enable_seqscan: 'off',
+    enable_hashjoin: 'off',
+    enable_mergejoin: 'off',
+    // A plan that cannot avoid a scan looks expensive enough to be compiled.
+    jit: 'off',
   })
     .map(([name, value]) => `-c ${name}=${value}`)
     .join(' ')
@@ -61,12 +69,12 @@ export function dropConnections(url: string) {
 }
 
 /** Every wait is bounded. In pipeline mode a connection with an unanswered statement is closed. */
-export function clientOptions(url: string, answer_ms = usual_answer_ms): pg.ClientConfig {
+export function clientOptions(url: string, answer_ms = usual_answer_ms, settings = ''): pg.ClientConfig {
   return {
     connectionString: url,
     stream: () => openSocket(url),
     pipeline: true,
-    options: sessionOptions(answer_ms),
+    options: `${sessionOptions(answer_ms)} ${settings}`,
     application_name: 'statewright',
     connectionTimeoutMillis: answer_ms,
     query_timeout: answer_ms + grace_ms,
@@ -76,11 +84,11 @@ export function clientOptions(url: string, answer_ms = usual_answer_ms): pg.Clie
 }
 
 /** A pool that gives up all its connections when one is lost: each would cost its own timeout. */
-export async function createPool(url: string, max: number, answer_ms?: number): Promise<pg.Pool> {
+export async function createPool(url: string, max: number, answer_ms?: number, settings = ''): Promise<pg.Pool> {
   const { Pool } = await loadDriver()
   const own = new Set<Socket>()
   const stream = () => openSocket(url, own)
-  const pool = new Pool({ ...clientOptions(url, answer_ms), stream, max })
+  const pool = new Pool({ ...clientOptions(url, answer_ms, settings), stream, max })
   // A connection that dies is replaced by the pool; a query that uses it fails.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
@@ -113,7 +121,9 @@ function releaseOnce(pool: pg.Pool) {
 /** Opens one connection. */
 export async function connect(url: string, answer_ms?: number): Promise<Connection> {
   const { Client } = await loadDriver()
-  const client = new Client(clientOptions(url, answer_ms))
+  const socket = openSocket(url)
+  const client = new Client({ ...clientOptions(url, answer_ms), stream: () => socket })
+  let isHeld = false
   let open = true
   const close = () => {
     open = false
@@ -121,10 +131,24 @@ export async function connect(url: string, answer_ms?: number): Promise<Connecti
   // The error reaches the query that waits for an answer. This listener only keeps it from being unhandled.
   client.on('error', close).on('end', close)
   await connected(client)
+  /** Statements of one turn of the event loop leave in one packet. */
+  function together() {
+    if (isHeld) return
+    isHeld = true
+    socket.cork()
+    process.nextTick(() => {
+      isHeld = false
+      socket.uncork()
+    })
+  }
+  async function ask(query: pg.QueryConfig) {
+    together()
+    return client.query(query)
+  }
   return {
-    send: async (name, ...values) => (await client.query({ name, text: statements[name], values: [...values] })).rows,
-    text: async (sql, values = []) => (await client.query(sql, [...values])).rows,
-    commit: async () => (await client.query(statements.commit)).command === 'COMMIT',
+    send: async (name, ...values) => (await ask({ name, text: statements[name], values: [...values] })).rows,
+    text: async (sql, values = []) => (await ask({ text: sql, values: [...values] })).rows,
+    commit: async () => (await ask({ text: statements.commit })).command === 'COMMIT',
     isOpen: () => open,
     end: () => client.end().catch(() => {}),
   }

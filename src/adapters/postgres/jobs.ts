@@ -7,7 +7,8 @@ import type { Tasks } from '../../runtime/store.ts'
 import type { Modules } from '../peer.ts'
 import { createSemaphore } from './connection.ts'
 import { jobColumns, priorities } from './members.ts'
-import { jobsSchema } from './schema.ts'
+import type { Resuming } from './resuming.ts'
+import { jobsSchema, type Queued } from './schema.ts'
 import { statements } from './statements.ts'
 
 /** How often the queue is polled for jobs that fall due, or that a dead worker had. New jobs are announced. */
@@ -18,11 +19,22 @@ const report_ms = 5_000
 const again_ms = { least: 125, most: 1_000 }
 /** The polling of the queue itself would ask once per free slot. */
 const poll_ms = 60_000
+/** The ends of jobs are reported together: a job whose end is lost runs again, and finds nothing to do. */
+const batch_ms = 5
+/** How long a fetched job may wait for a slot here. Then any worker may fetch it. */
+const hold_ms = 100
+/** How long the worker that parked a run has before the others look for its job. */
+const resume_ms = 25
+/** The least time between two fetches that were asked for: jobs that are queued meanwhile are fetched together. */
+const gather_ms = 4
 
 type PayloadOf<T extends Task> = Extract<Job, { readonly task: T }>['payload']
 
 /** The package of the queue. A store that is only read does not load it. */
 export type Queue = Modules['graphile-worker']
+
+/** Hears that a commit to these sessions queued jobs. */
+export type Hear = (queued: Queued, session_ids: readonly string[]) => void
 
 /** The queue of jobs that wakes workers. */
 export type Jobs = ReturnType<typeof startJobs>
@@ -38,14 +50,26 @@ const handOver = add('deadline')
 
 interface QueuePorts {
   readonly queue: Queue
+  /** The connections on which the queue fetches jobs and reports their ends. */
+  readonly queuePool: pg.Pool
   readonly warn: (message: string, details: object) => void
   /** Another queue replaced a broken one, which may have fetched jobs without running them. */
   readonly replaced: () => void
+  /** Functions to call when jobs were queued. */
+  readonly queued: Set<Hear>
+  readonly resuming: Resuming
 }
 
 /** Runs the jobs of the queue. A failed task is retried with a growing delay. */
-export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { queue: library, warn, replaced }: QueuePorts) {
+export function startJobs(
+  pool: pg.Pool,
+  tasks: Tasks,
+  limit: number,
+  { queue: library, queuePool, warn, replaced, queued, resuming }: QueuePorts,
+) {
   silenceTraces()
+  // No `refetchDelay`: the queue forgets calls that come during that delay, or during the fetch before it.
+  const localQueue = { size: limit, ttl: hold_ms }
   // Shared by all queues of this worker: jobs of a broken queue count, too.
   const withinLimit = createSemaphore(limit)
   const underWay = new Set<Promise<unknown>>()
@@ -76,19 +100,21 @@ export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { queue: l
       if (run_ids === 'elsewhere')
         return void (await pool.query(leaveTo, [JSON.stringify({ session_id }), session_id, priorities.session]))
       const jobs = run_ids.map((run_id) => runJob(session_id, run_id))
-      if (jobs.length > 0) await pool.query(statements.addJobs, [...jobColumns(jobs)])
+      if (jobs.length === 0) return
+      await pool.query(statements.addJobs, [...jobColumns(jobs)])
+      look()
     },
   }
 
   /** A queue ends when it cannot report a job, or here when a fetch gets no answer: its job may be locked for hours. */
   function begin() {
     const events: WorkerEvents = new EventEmitter()
-    for (const looked of ['worker:getJob:empty', 'job:start'] as const)
-      events.once(looked, () => {
-        pause = again_ms.least
-      })
-    events.on('worker:getJob:error', ({ worker: { workerPool } }) => {
-      if (workerPool === queue) void shutDown()
+    let hasEnded = false
+    events.once('localQueue:getJobs:complete', () => {
+      pause = again_ms.least
+    })
+    events.on('localQueue:setMode', ({ newMode }) => {
+      hasEnded ||= newMode === 'RELEASED'
     })
     events.once('pool:gracefulShutdown', () => {
       queue = undefined
@@ -100,8 +126,11 @@ export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { queue: l
       pause = Math.min(2 * pause, again_ms.most)
     })
     const options = { schema: jobsSchema, concurrency: limit, pollInterval: poll_ms, noHandleSignals: true, events }
-    const preset = { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } }
-    queue = library.runTaskList({ ...options, logger: quiet(library, warn), preset }, list, pool)
+    const preset = { worker: { completeJobBatchDelay: batch_ms, failJobBatchDelay: batch_ms, localQueue } }
+    const failed = () => void shutDown()
+    const logger = quiet(library, { warn, failed })
+    const connections = connectionsOf(queuePool, () => hasEnded)
+    queue = library.runTaskList({ ...options, logger, preset }, list, connections)
   }
 
   const shutDown = () => Promise.resolve(queue?.gracefulShutdown('the worker leaves')).catch(() => {})
@@ -110,13 +139,47 @@ export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { queue: l
   let beginning: NodeJS.Timeout | undefined
   let pause = again_ms.least
   let stopped: Promise<void> | undefined
+  let gathering: NodeJS.Timeout | undefined
+  let isAskedAgain = false
   begin()
-  const looking = setInterval(() => queue?.nudge(1), look_ms)
+  /** Asks the queue to fetch jobs: at once, or a moment after the last time. */
+  function look() {
+    isAskedAgain = gathering !== undefined
+    if (isAskedAgain) return
+    queue?.nudge(1)
+    gathering = setTimeout(() => {
+      gathering = undefined
+      if (isAskedAgain) look()
+    }, gather_ms)
+  }
+  const looking = setInterval(look, look_ms)
+  queued.add(hear)
+  let later: NodeJS.Timeout | undefined
+  function lookLater() {
+    later ??= setTimeout(() => {
+      later = undefined
+      look()
+    }, resume_ms)
+  }
+
+  /** The worker that parked a run takes it at once, if it has a free slot. If it does not, its job is fetched. */
+  function hear(what: Queued, session_ids: readonly string[]) {
+    const free = limit - underWay.size
+    const runs = free > 0 ? resuming.of(session_ids).slice(0, free) : []
+    for (const { session_id, run_id } of runs)
+      resuming.take(run_id, () => place(() => tasks.run(session_id, run_id))).catch(look)
+    if (what === 'jobs' || free <= 0) look()
+    else if (runs.length < session_ids.length) lookLater()
+  }
+
   /** Takes nothing more, and resolves when every task is over. */
   async function end() {
     isStopping = true
     clearInterval(looking)
+    queued.delete(hear)
+    clearTimeout(later)
     clearTimeout(beginning)
+    clearTimeout(gathering)
     const ended = shutDown()
     while (underWay.size > 0) await Promise.allSettled(underWay)
     // Jobs that it could not report by then are freed as if the worker had died.
@@ -136,6 +199,31 @@ export function startJobs(pool: pg.Pool, tasks: Tasks, limit: number, { queue: l
   }
 }
 
+/**
+ * The connections of a queue. It asks for the one on which it would listen for new jobs with a callback, and for all
+ * others with a promise: the store listens already, and each commit of any process wakes who listens. When it has
+ * ended and cannot return jobs, it throws where no code catches. They are freed like those of a dead worker.
+ */
+function connectionsOf(pool: pg.Pool, hasEnded: () => boolean): pg.Pool {
+  async function lazily() {
+    let client: pg.PoolClient | undefined
+    return {
+      async query(config: pg.QueryConfig) {
+        try {
+          client ??= await pool.connect()
+          return await client.query(config)
+        } catch (error) {
+          if (hasEnded() && config.name?.startsWith('return_job')) return { rows: [] }
+          throw error
+        }
+      },
+      release: () => client?.release(),
+    }
+  }
+  const connect = (done?: unknown) => (done === undefined ? lazily() : undefined)
+  return Object.assign(Object.create(pool), { connect })
+}
+
 /** graphile-worker prints a stack trace for each place of a broken queue, past its logger. Other traces are printed. */
 function silenceTraces() {
   const { trace } = console
@@ -147,9 +235,11 @@ function silenceTraces() {
 }
 
 /** Passes on only errors and warnings, and only their first line: the rest is a trace of library code. */
-function quiet({ Logger }: Queue, warn: QueuePorts['warn']): Logger {
+function quiet({ Logger }: Queue, { warn, failed }: Pick<QueuePorts, 'warn'> & { failed: () => void }): Logger {
   return new Logger(() => (level, message) => {
     const [problem = ''] = message.split('\n', 1)
+    // A failed fetch is reported nowhere else. Its jobs may be locked.
+    if (problem.startsWith('Error occurred fetching jobs')) failed()
     if (level === 'error' || level === 'warning')
       warn('the queue reports a problem', { message: problem.slice(0, 300) })
   })

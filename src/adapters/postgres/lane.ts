@@ -1,17 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { faults } from '../../faults/catalogue.ts'
+import { faults, isFault } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
-import type { Head, Recorded, Refused } from '../../runelog/port.ts'
+import type { Head, Ports, Recorded, Refused } from '../../runelog/port.ts'
 import type { Prepared } from '../../runelog/prepare.ts'
 import { type Connection, causeOf, connect, isCollision, isConnectionLost, isTooSlow } from './connection.ts'
+import { createKnown } from './known.ts'
+import type { Queued } from './schema.ts'
 import { beginTransaction, type Transaction, type TransactionPorts } from './transaction.ts'
 
 /** The ports of a lane. */
-export interface LanePorts extends TransactionPorts {
+export interface LanePorts extends TransactionPorts, Pick<Ports, 'random'> {
   readonly url: string
   readonly answer_ms?: number | undefined
   readonly patience: number
-  readonly committed: (session_ids: readonly string[]) => void
+  readonly committed: (session_ids: readonly string[], queued: Queued | undefined) => void
   /** Whether a rune was recorded, wherever it is kept by now. */
   readonly has: (connection: Connection, witness: Head) => Promise<boolean>
   /** Called when it is unknown whether something was recorded. The store then accepts no more appends. */
@@ -20,7 +22,7 @@ export interface LanePorts extends TransactionPorts {
 
 /** One try to commit a group of jobs. `terms` last for all tries. */
 interface Attempt {
-  readonly terms: { readonly deadline: number; collisions: number }
+  readonly terms: { readonly deadline: number; collisions: number; isCareful: boolean }
   transaction: Transaction | undefined
   isCommitting: boolean
   readonly answers: unknown[]
@@ -34,6 +36,9 @@ interface Job {
   readonly reject: (reason: unknown) => void
 }
 
+/** A refusal that may follow from what the lane knew wrongly: everything is read and judged again. */
+class Doubt extends Error {}
+
 const alone_ms = 30_000
 const groupLimit = 256
 const collisionLimit = 20
@@ -43,6 +48,9 @@ export function createLane(ports: LanePorts) {
   const queue: Job[] = []
   let connection: Connection | undefined
   let running: Promise<void> | undefined
+  const known = createKnown(ports.models)
+  /** The lock that the connection holds. */
+  let mark = ''
 
   function submit<T>(job: Omit<Job, 'resolve' | 'reject'>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -63,13 +71,18 @@ export function createLane(ports: LanePorts) {
   }
 
   async function run(jobs: readonly Job[]): Promise<void> {
-    const terms = { deadline: performance.now() + ports.patience, collisions: 0 }
+    // Other work on a session may change rows without what the lane knows of them.
+    const isCareful = jobs[0]?.isAlone === true
+    const terms = { deadline: performance.now() + ports.patience, collisions: 0, isCareful }
     for (;;) {
       const attempt: Attempt = { terms, transaction: undefined, isCommitting: false, answers: [] }
       try {
         await commit(jobs, attempt)
-        return answerAll(jobs, attempt.answers)
+        return answerAll(jobs, attempt)
       } catch (error) {
+        // Its knowledge may be wrong. The next try reads everything.
+        known.forget(jobs.map(({ batch }) => batch.session_id))
+        terms.isCareful = true
         if (await isAnswered(jobs, attempt, error)) return
       }
     }
@@ -78,32 +91,38 @@ export function createLane(ports: LanePorts) {
   async function commit(jobs: readonly Job[], attempt: Attempt) {
     connection = await connected(attempt.terms.deadline)
     const batches = jobs.map(({ batch }) => batch)
-    attempt.transaction = await beginTransaction(connection, batches, ports)
+    const transaction = beginTransaction(connection, batches, ports, attempt.terms.isCareful ? undefined : known)
+    attempt.transaction = transaction
+    await transaction.begin()
     // A segment is written to disk while its session is locked; only that session waits.
     if (jobs[0]?.isAlone) await connection.text(`SET LOCAL idle_in_transaction_session_timeout = ${alone_ms}`)
-    for (const job of jobs) attempt.answers.push(await job.work(attempt.transaction))
+    for (const job of jobs) attempt.answers.push(await job.work(transaction))
+    if (transaction.reliesOnKnown() && attempt.answers.some((answer) => answer instanceof Fault)) throw new Doubt()
     attempt.isCommitting = true
-    if (!(await attempt.transaction.commit())) throw new Error('The server rolled back a transaction without an error.')
+    if (!(await transaction.commit())) throw new Error('The server rolled back a transaction without an error.')
   }
 
   /** Answers the jobs of a failed attempt. False: nothing was recorded, try again. */
   async function isAnswered(jobs: readonly Job[], attempt: Attempt, error: unknown): Promise<boolean> {
     const isTimeLeft = () => performance.now() < attempt.terms.deadline
-    if (!(error instanceof Fault) && isLost(error)) {
+    const { terms } = attempt
+    const isDoubtful = error instanceof Doubt
+    if (!(error instanceof Fault || isDoubtful) && isLost(error)) {
       await connection?.end()
       connection = undefined
-      const { isCommitting, transaction, answers } = attempt
+      const { isCommitting, transaction } = attempt
       const fate = isCommitting && transaction !== undefined ? await fateOf(transaction, error) : 'undone'
       if (fate === 'undone' && isTimeLeft()) return false
-      if (fate === 'committed') answerAll(jobs, answers)
+      if (fate === 'committed') answerAll(jobs, attempt)
       else refuse(jobs, fate === 'undone' ? unreachable(error, ports.store) : fate)
       return true
     }
     // Releases the locks of the transaction now, not when this lane is used again.
-    await connection?.send('rollback').catch(() => {})
+    if (attempt.transaction?.hasBegun()) await connection?.send('rollback').catch(() => {})
     const isSlow = isTooSlow(error) && jobs.length === 1
-    if (error instanceof Fault) refuse(jobs, error)
-    else if (isCollision(error) && ++attempt.terms.collisions < collisionLimit) return false
+    if (isDoubtful) return false
+    if (error instanceof Fault && (jobs.length === 1 || !isFault(error, 'store_damaged'))) refuse(jobs, error)
+    else if (isCollision(error) && ++terms.collisions < collisionLimit) return false
     else if (isSlow && isTimeLeft()) return false
     else if (isSlow) refuse(jobs, unreachable(error, ports.store))
     else if (jobs.length === 1) refuse(jobs, explain(error, jobs[0] as Job, ports.store))
@@ -117,22 +136,32 @@ export function createLane(ports: LanePorts) {
   async function connected(deadline: number): Promise<Connection> {
     if (connection?.isOpen()) return connection
     await connection?.end()
-    return reconnect(ports, deadline)
+    const next = await reconnect(ports, deadline)
+    const lock = BigInt.asIntN(64, BigInt(`0x${ports.random(8)}`)).toString()
+    await next.send('mark', lock).catch(async (error) => {
+      await next.end()
+      throw error
+    })
+    mark = lock
+    return next
   }
 
   /**
-   * Finds out whether a lost commit was recorded, by its runes. The server's status of the transaction does not count:
-   * after a crash another transaction may have its id.
+   * Finds out whether a lost commit was recorded, by its runes. They count once the lost connection is gone from the
+   * server: until then it may still carry out what it was sent.
    */
-  async function fateOf({ xid, witness }: Transaction, lost: unknown): Promise<'committed' | 'undone' | Fault> {
+  async function fateOf({ witness }: Transaction, lost: unknown): Promise<'committed' | 'undone' | Fault> {
     const proof = witness()
     const deadline = performance.now() + ports.patience
+    const lostMark = mark
     let cause = lost
     while (proof !== undefined && performance.now() < deadline) {
       try {
         connection = await connected(deadline)
-        const [answer] = await connection.send<{ fate: string | null }>('fateOf', xid).catch(forgotten)
-        if (answer?.fate !== 'in progress') return (await ports.has(connection, proof)) ? 'committed' : 'undone'
+        // Without the permission, the server closes it by itself.
+        await connection.send('sever', lostMark).catch(() => {})
+        const [answer] = await connection.send<{ gone: boolean }>('isGone', lostMark)
+        if (answer?.gone) return (await ports.has(connection, proof)) ? 'committed' : 'undone'
         await delay(20)
       } catch (error) {
         // An unreachable server does not mean that this commit was not recorded. Only the reason is passed on.
@@ -145,20 +174,15 @@ export function createLane(ports: LanePorts) {
     return poison
   }
 
-  /** After a crash the server may not know the transaction id and rejects the parameter: the transaction is over. */
-  function forgotten(error: unknown): { fate: null }[] {
-    if ((error as { code?: string }).code === '22023') return [{ fate: null }]
-    throw error
-  }
-
-  function answerAll(jobs: readonly Job[], answers: readonly unknown[]) {
+  function answerAll(jobs: readonly Job[], { answers, transaction }: Attempt) {
     const written = jobs.filter((_, i) => !(answers[i] instanceof Fault))
-    if (written.length > 0) ports.committed([...new Set(written.map(({ batch }) => batch.session_id))])
-    for (const [i, job] of jobs.entries()) job.resolve(answers[i])
+    const session_ids = [...new Set(written.map(({ batch }) => batch.session_id))]
+    if (written.length > 0) ports.committed(session_ids, transaction?.queued())
+    for (const [i, job] of jobs.entries()) (isOfStore(answers[i]) ? job.reject : job.resolve)(answers[i])
   }
 
   function refuse(jobs: readonly Job[], reason: unknown) {
-    const isRefusal = reason instanceof Fault && reason.kind !== 'store'
+    const isRefusal = reason instanceof Fault && !isOfStore(reason)
     for (const job of jobs) (isRefusal ? job.resolve : job.reject)(reason)
   }
 
@@ -174,6 +198,12 @@ export function createLane(ports: LanePorts) {
     alone<T>(session_id: string, work: (transaction: Transaction) => Promise<T | Fault>): Promise<T | Fault> {
       return submit({ batch: { session_id, runes: [], expect: [], fence: undefined }, isAlone: true, work })
     },
+    /** Another process has written to a session. */
+    outdate: known.outdate,
+    /** All runes that a session had after an event, when they were read. */
+    learn: known.learn,
+    /** The content of a session was redacted. */
+    forget: known.forget,
     async close(): Promise<void> {
       while (running !== undefined) await running
       await connection?.end()
@@ -200,6 +230,9 @@ export async function reconnect(
     await delay(pause)
   }
 }
+
+/** A failure of the store is thrown; every other fault is an answer. */
+const isOfStore = (answer: unknown) => answer instanceof Fault && answer.kind === 'store'
 
 const unreachable = (cause: unknown, store: string) =>
   faults.store_unreachable({ store, cause: causeOf(cause) }, { cause })

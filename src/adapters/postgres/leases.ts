@@ -3,6 +3,7 @@ import type { Cancel, Clock, Timers } from '../../runtime/ports.ts'
 import type { Instant, Lease } from '../../runtime/store.ts'
 import { clientOptions } from './connection.ts'
 import { loadDriver } from './driver.ts'
+import type { Beat } from './heartbeat.ts'
 
 /** A run that this process holds. */
 export interface HeldRun {
@@ -10,20 +11,35 @@ export interface HeldRun {
   readonly epoch: number
 }
 
-type Renew = (runs: readonly HeldRun[]) => Promise<readonly HeldRun[]>
+/** A run and its epoch, as a key. */
+export const nameOf = ({ run_id, epoch }: HeldRun) => `${run_id} ${epoch}`
 
-type Held = HeldRun & { readonly ended: AbortController; since: Instant }
+type Held = HeldRun & { readonly ended: AbortController; readonly generation: number }
 
-/**
- * The leases of this process. A lease lasts `lease_ms` from when its renewal was *sent*, so it ends here before it ends
- * in the database. Of two clocks the faster counts: one stops while a machine sleeps, the other can be set.
- */
-export function createLeases(renewRuns: Renew, lease_ms: number, clock: Clock, timers: Timers) {
+interface LeasePorts {
+  readonly lease_ms: number
+  /** The last heartbeat. It counts from when it was *sent*: a lease ends here before it ends in the database. */
+  readonly last: () => Beat
+  /** The clocks of the heartbeat. The faster one counts: one stops while a machine sleeps, the other can be set. */
+  readonly clock: Clock
+  readonly timers: Timers
+  /** These runs are not held any more. */
+  readonly ended: (runs: readonly HeldRun[]) => void
+}
+
+/** The leases of this process. All of them last as long as its heartbeat. Each look at one compares the clocks. */
+export function createLeases({ lease_ms, last, clock, timers, ended }: LeasePorts) {
   const held = new Set<Held>()
-  let rest: Cancel = () => {}
+  let rest: Cancel | undefined
 
-  const instant = (): Instant => ({ monotonic: clock.monotonic(), now: clock.now() })
-  const left = ({ since }: Held) => lease_ms - Math.max(clock.monotonic() - since.monotonic, clock.now() - since.now)
+  function left({ monotonic, now }: Beat) {
+    return lease_ms - Math.max(clock.monotonic() - monotonic, clock.now() - now)
+  }
+
+  function problemOf({ generation }: Held, beat = last()) {
+    if (beat.generation !== generation) return 'this worker has lost its runs'
+    return left(beat) > 0 ? undefined : 'it could not be renewed in time'
+  }
 
   function end(lease: Held, why: string) {
     held.delete(lease)
@@ -31,45 +47,44 @@ export function createLeases(renewRuns: Renew, lease_ms: number, clock: Clock, t
   }
 
   function look() {
-    for (const lease of held) if (left(lease) <= 0) end(lease, 'it could not be renewed in time')
-    rest()
-    rest = held.size === 0 ? () => {} : timers.after(Math.max(1, Math.min(...[...held].map(left))), look)
+    const beat = last()
+    const over = [...held].flatMap((lease) => {
+      const problem = problemOf(lease, beat)
+      return problem === undefined ? [] : [{ lease, problem }]
+    })
+    for (const { lease, problem } of over) end(lease, problem)
+    if (over.length > 0) ended(over.map(({ lease }) => lease))
+    if (held.size === 0) return
+    rest?.()
+    rest = timers.after(Math.max(1, left(beat)), () => {
+      rest = undefined
+      look()
+    })
   }
 
   return {
-    instant,
-    hold(run_id: string, epoch: number, since: Instant): Lease {
-      const lease: Held = { run_id, epoch, ended: new AbortController(), since }
+    instant: (): Instant => ({ generation: last().generation }),
+    hold(run_id: string, epoch: number, { generation }: Instant): Lease {
+      const lease: Held = { run_id, epoch, ended: new AbortController(), generation }
       held.add(lease)
-      look()
+      if (rest === undefined || problemOf(lease) !== undefined) look()
       return {
         signal: lease.ended.signal,
         isValid() {
-          if (left(lease) <= 0) end(lease, 'it has expired')
+          if (held.has(lease) && problemOf(lease) !== undefined) look()
           return !lease.ended.signal.aborted
         },
         release: () => void held.delete(lease),
       }
     },
-    /** Renews the leases. A lease that is not renewed was lost to another process, or released. */
-    async renew() {
-      // After a pause of the process the heartbeat may run before the timer that ends the leases.
-      look()
-      const asked = [...held]
-      const sent = instant()
-      const renewed = new Set((await renewRuns(asked)).map(nameOf))
-      for (const lease of asked) {
-        if (!held.has(lease)) continue
-        if (renewed.has(nameOf(lease))) lease.since = sent
-        else end(lease, 'another worker holds the run, or the run is over')
-      }
-      look()
-    },
-    stop: () => rest(),
+    /** Ends the leases that are over. */
+    look,
+    /** Whether a run that is taken now has a lease. */
+    isAlive: () => left(last()) > 0,
+    has: ({ run_id, epoch }: HeldRun) => [...held].some((lease) => lease.run_id === run_id && lease.epoch === epoch),
+    stop: () => rest?.(),
   }
 }
-
-const nameOf = ({ run_id, epoch }: HeldRun) => `${run_id} ${epoch}`
 
 /** How often the clock of the database is read. In between, the monotonic clock of the process continues. */
 const sync_ms = 5_000

@@ -3,13 +3,20 @@ import type pg from 'pg'
 import type { Bell } from '../../runelog/follow.ts'
 import { clientOptions, connected, dropConnections, grace_ms, isSilent, usual_answer_ms } from './connection.ts'
 import { loadDriver } from './driver.ts'
-import { channel } from './schema.ts'
+import { channel, endsAt, marks, type Queued } from './schema.ts'
 
 /** If the event loop was blocked for longer, an answer may have arrived unread. */
 const held_ms = 500
 
+interface Told {
+  /** A commit to these sessions queued jobs. */
+  jobs(queued: Queued, session_ids: readonly string[]): void
+  /** A session was written to up to this event. Called before the bell rings for it. */
+  moved(session_id: string, event_id: number): void
+}
+
 /** Subscribes to commits of other processes. After a reconnect all followers read once: notifications may be lost. */
-export async function listen(url: string, origin: string, bell: Bell, answer_ms = usual_answer_ms) {
+export async function listen(url: string, origin: string, bell: Bell & Told, answer_ms = usual_answer_ms) {
   const patience = Math.round(answer_ms / 2)
   let isClosed = false
   let client = await subscribe()
@@ -19,8 +26,16 @@ export async function listen(url: string, origin: string, bell: Bell, answer_ms 
     const next = new Client({ ...clientOptions(url, patience), connectionTimeoutMillis: answer_ms })
     next.on('error', () => {})
     next.on('notification', ({ payload = '' }) => {
-      const [from, session_id] = payload.split(' ')
-      if (from !== origin && session_id !== undefined) bell.ring([session_id], 'foreign')
+      const [from = '', ...ends] = payload.split(' ')
+      if (from.startsWith(origin)) return
+      const session_ids = ends.map((end) => {
+        const [session_id = '', event_id] = end.split(endsAt)
+        bell.moved(session_id, Number(event_id))
+        return session_id
+      })
+      if (from.endsWith(marks.jobs)) bell.jobs('jobs', session_ids)
+      if (from.endsWith(marks.resumed)) bell.jobs('resumed', session_ids)
+      bell.ring(session_ids, 'foreign')
     })
     await connected(next, `LISTEN ${channel}`)
     next.once('end', () => void resubscribe())

@@ -1,35 +1,48 @@
 import type pg from 'pg'
 import { isTerminal } from '../../kernel/machine.ts'
 import { contractMachine } from '../../machines/contract.ts'
+import type { Beginning } from '../../runelog/port.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { deadlineJob, type Jobs, jobsFor, type Task } from '../../runtime/dispatch/jobs-for.ts'
 import type { AbandonedRun } from '../../runtime/store.ts'
 import { createPool, hasTable } from './connection.ts'
 import type { HeldRun } from './leases.ts'
-import { jobsSchema } from './schema.ts'
+import { columns } from './model-rows.ts'
+import type { Resuming } from './resuming.ts'
+import { jobsSchema, type Queued } from './schema.ts'
 import { statements } from './statements.ts'
-import { columns, type SideWrites } from './transaction.ts'
+import type { SideWrites } from './transaction.ts'
 
 /** Work for a waiting client or a deadline has priority. */
 export const priorities: Readonly<Record<Task, number>> = { run: 0, deadline: 0, session: 1 }
 
 /** Jobs and leases, in the transaction of their runes: an acquired run has a lease from the first moment. */
-export function jobsAndLeases(lease_ms: number): SideWrites {
-  return (runes) => {
-    const { add, remove } = jobsFor(runes)
+export const jobsAndLeases =
+  (resuming: Resuming): SideWrites =>
+  (runes, atRest, begins) => {
+    const { add, remove: gone } = jobsFor(runes, atRest)
     const { taken, left } = leasesFor(runes)
     const ended = runes.flatMap(({ kind, subject_id, to }) =>
       kind === 'contract.moved' && isTerminal(contractMachine, to) ? [subject_id ?? ''] : [],
     )
-    return [
-      ['removeJobs', remove],
-      ['addJobs', ...jobColumns(add)],
-      ['dropEffects', ended.sort()],
-      ['dropLeases', left],
-      ['addLeases', ...columns(taken, ['run_id', 'epoch', 'worker']), lease_ms],
-    ]
+    const isNothing = [add, gone, taken, left, ended, begins].every((some) => some.length === 0)
+    if (isNothing) return undefined
+    const leases = columns(taken, ['run_id', 'epoch', 'worker'])
+    const remove = [...gone, ...taken.flatMap(({ run_id }) => (resuming.isTaking(run_id) ? [run_id] : []))].sort()
+    for (const rune of runes) resuming.note(rune)
+    const effects = columns(begins.toSorted(byId), ['execution_id', 'run_id', 'epoch'])
+    const values = [remove, ...jobColumns(add), ended.sort(), left, ...leases, ...effects]
+    return { values, queued: queuedBy(runes, add) }
   }
+
+/** A run that waited has a worker that knows it. */
+function queuedBy(runes: readonly Rune[], jobs: Jobs['add']): Queued | undefined {
+  if (jobs.length === 0) return undefined
+  const resumed = new Set(runes.flatMap(({ from, subject_id }) => (from === 'waiting_user' ? [subject_id] : [])))
+  return jobs.every(({ key }) => resumed.has(key)) ? 'resumed' : 'jobs'
 }
+
+const byId = (a: Beginning, b: Beginning) => (a.execution_id < b.execution_id ? -1 : 1)
 
 /** Jobs as the statement `addJobs` takes them. */
 export function jobColumns(jobs: Jobs['add']): readonly unknown[][] {
@@ -52,7 +65,7 @@ function leasesFor(runes: readonly Rune[]): { readonly taken: readonly Taken[]; 
     if (rune.to === 'running') runs.set(rune.subject_id, { run_id: rune.subject_id, epoch, worker })
     else if (rune.from === 'running') runs.set(rune.subject_id, undefined)
   }
-  // Sorted by name, as renewals are: the same lock order everywhere prevents a deadlock.
+  // Sorted by name: the same lock order everywhere prevents a deadlock.
   const inOrder = [...runs].sort(([a], [b]) => (a < b ? -1 : 1))
   return {
     taken: inOrder.flatMap(([, taken]) => taken ?? []),
@@ -62,8 +75,6 @@ function leasesFor(runes: readonly Rune[]): { readonly taken: readonly Taken[]; 
 
 /** The interval of the search for lost jobs, and how long a run or a deadline may be without a job that is due soon. */
 export const overlooked_ms = 15_000
-
-const inLease = (parameter: string) => `clock_timestamp() + ${parameter} * interval '1 millisecond'`
 
 const within = `interval '${overlooked_ms} milliseconds'`
 
@@ -76,31 +87,37 @@ const willCome = `EXISTS (SELECT 1 FROM ${jobsSchema}.jobs j WHERE j.key = m.key
     ELSE j.locked_by IN (SELECT pool FROM statewright.worker) AND j.locked_at > clock_timestamp() - ${within} END)`
 
 const texts = {
-  join: 'SELECT statewright.join_worker($1, $2) AS is_first',
-  register: `INSERT INTO statewright.worker (worker, pool, expires_at) VALUES ($1, $2, ${inLease('$3')})
-    ON CONFLICT (worker) DO UPDATE SET pool = excluded.pool, expires_at = excluded.expires_at`,
-
-  // An expired lease is never renewed: another process may be about to requeue its run. Rows are locked in the order of
-  // their names, like the rows that a commit removes.
-  renew: `WITH mine AS (
-      SELECT l.run_id, l.epoch FROM unnest($1::text[], $2::int[]) AS h (run_id, epoch)
-      JOIN statewright.lease l USING (run_id, epoch)
-      WHERE l.expires_at > clock_timestamp() ORDER BY l.run_id FOR UPDATE OF l
-    )
-    UPDATE statewright.lease l SET expires_at = ${inLease('$3')}
-    FROM mine WHERE l.run_id = mine.run_id RETURNING l.run_id, l.epoch`,
+  register: 'UPDATE statewright.worker SET pool = $2 WHERE worker = $1',
+  mine: 'SELECT run_id, epoch FROM statewright.lease WHERE worker = $1',
+  giveUp: `DELETE FROM statewright.lease l USING unnest($2::text[], $3::int[]) AS h (run_id, epoch)
+    WHERE l.worker = $1 AND l.run_id = h.run_id AND l.epoch = h.epoch`,
 
   abandoned: `SELECT m.key AS run_id, m.value::json ->> 'session_id' AS session_id, (e.value::json ->> 'epoch')::int AS epoch
     FROM statewright.model_row m JOIN statewright.model_row e ON e.model = 'epochs' AND e.key = m.key
-    LEFT JOIN statewright.lease l ON l.run_id = m.key
+    LEFT JOIN statewright.lease l ON l.run_id = m.key LEFT JOIN statewright.worker w ON w.worker = l.worker
     WHERE m.model = 'subjects' AND m.tag = 'run:running'
-    AND (l.run_id IS NULL OR l.expires_at < clock_timestamp()) LIMIT 500`,
+    AND (w.worker IS NULL OR w.is_lost OR w.expires_at < clock_timestamp()) LIMIT 500`,
 
-  // graphile-worker locks the jobs of a dead worker for four hours. Its leases end shortly after its row, so its runs
-  // are requeued by now. Free the jobs only after that: a job fetched earlier would replace the new one.
+  // Of several workers that see a death, one gets the runs. Should it die with them, they have no lease.
+  takeOver: `WITH gone AS (
+      UPDATE statewright.worker w SET is_lost = true
+      WHERE w.worker <> $1 AND NOT w.is_lost AND statewright.is_gone(w)
+      RETURNING w.worker, w.pool
+    ), freed AS (
+      DELETE FROM statewright.lease l USING gone WHERE l.worker = gone.worker RETURNING l.run_id, l.epoch, l.worker
+    )
+    SELECT gone.pool, freed.run_id, m.value::json ->> 'session_id' AS session_id, freed.epoch
+    FROM gone LEFT JOIN freed USING (worker)
+    LEFT JOIN statewright.model_row m ON m.model = 'subjects' AND m.key = freed.run_id AND m.tag = 'run:running'`,
+
+  // graphile-worker locks the jobs of a dead worker for four hours. Free them only when its runs are requeued: a job
+  // fetched earlier would replace the new one.
+  free: `WITH freed AS (UPDATE statewright.worker SET pool = NULL WHERE pool = ANY ($1::text[]))
+    SELECT ${jobsSchema}.force_unlock_workers($1::text[])`,
   unlock: `WITH dead AS (DELETE FROM statewright.worker
       WHERE expires_at < clock_timestamp() - $1 * interval '1 millisecond' RETURNING pool)
-    SELECT count(*)::int AS dead, ${jobsSchema}.force_unlock_workers(array_agg(pool)) FROM dead HAVING count(*) > 0`,
+    SELECT count(*)::int AS dead, ${jobsSchema}.force_unlock_workers(array_remove(array_agg(pool), NULL))
+    FROM dead HAVING count(*) > 0`,
   prune: `SELECT count(*) FROM ${jobsSchema}.complete_jobs(ARRAY(
     SELECT id FROM ${jobsSchema}.jobs WHERE key IS NULL AND locked_at IS NULL AND attempts >= max_attempts))`,
 
@@ -119,8 +136,8 @@ const texts = {
   due: `SELECT (SELECT count(*) FROM ${jobsSchema}.jobs WHERE run_at <= clock_timestamp()
       AND CASE WHEN locked_at IS NULL THEN attempts < max_attempts ELSE task_identifier <> 'deadline' END)::int
     + (SELECT count(*) FROM statewright.model_row m LEFT JOIN statewright.lease l ON l.run_id = m.key
-      WHERE m.model = 'subjects' AND m.tag = 'run:running'
-      AND (l.run_id IS NULL OR l.expires_at < clock_timestamp()))::int AS due`,
+      LEFT JOIN statewright.worker w ON w.worker = l.worker AND w.expires_at > clock_timestamp() AND NOT w.is_lost
+      WHERE m.model = 'subjects' AND m.tag = 'run:running' AND w.worker IS NULL)::int AS due`,
 
   drop: `DELETE FROM statewright.lease l USING statewright.model_row m
     WHERE l.worker = $1 AND m.model = 'subjects' AND m.key = l.run_id
@@ -138,15 +155,23 @@ export function createMembers(database: Asked, lease_ms: number) {
     (await database.query<T>(text, [...values])).rows
 
   return {
-    async join(worker: string): Promise<{ isFirst: boolean }> {
-      const [joined] = await ask<{ is_first: boolean }>(texts.join, [worker, lease_ms])
-      return { isFirst: joined?.is_first === true }
-    },
-    register: (worker: string, poolId: string | null) => ask(texts.register, [worker, poolId, lease_ms]),
+    register: (worker: string, poolId: string | null) => ask(texts.register, [worker, poolId]),
+    /** The runs that a worker holds as far as the database knows. */
+    mine: (worker: string): Promise<readonly HeldRun[]> => ask(texts.mine, [worker]),
+    giveUp: (worker: string, runs: readonly HeldRun[]) =>
+      ask(texts.giveUp, [worker, ...columns(runs, ['run_id', 'epoch'])]),
 
-    async renew(runs: readonly HeldRun[]): Promise<readonly HeldRun[]> {
-      if (runs.length === 0) return []
-      return ask<HeldRun & pg.QueryResultRow>(texts.renew, [...columns(runs, ['run_id', 'epoch']), lease_ms])
+    /** The runs of workers that are gone, which no other worker gets, and the jobs to free when they are requeued. */
+    async takeOver(worker: string) {
+      type Found = { readonly pool: string | null; readonly run_id: string | null } & Omit<AbandonedRun, 'run_id'>
+      const found = await ask<Found>(texts.takeOver, [worker])
+      const runs = found.flatMap(({ run_id, session_id, epoch }): readonly AbandonedRun[] =>
+        run_id === null || session_id === null ? [] : [{ run_id, session_id, epoch }],
+      )
+      return { runs, pools: [...new Set(found.flatMap(({ pool }) => pool ?? []))] }
+    },
+    free: async (pools: readonly string[]) => {
+      if (pools.length > 0) await ask(texts.free, [pools])
     },
     abandoned: (): Promise<readonly AbandonedRun[]> => ask(texts.abandoned),
 

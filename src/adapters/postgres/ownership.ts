@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { faults } from '../../faults/catalogue.ts'
-import { type Damage, damageIn, type StoredRow } from '../../runelog/damage.ts'
+import type { Damage } from '../../runelog/damage.ts'
 import { foldAll } from '../../runelog/judge.ts'
 import { fingerprint, schemaProblem } from '../../runelog/models.ts'
 import type { Segments } from '../../runelog/segment.ts'
-import { blobRef } from '../../runes/redaction.ts'
+import { auditPostgres } from './audit.ts'
 import { type Connection, hasTable, isTooSlow, unusable } from './connection.ts'
 import { type LanePorts, reconnect } from './lane.ts'
+import { rowColumns } from './model-rows.ts'
 import { inOrder } from './reader.ts'
 import { schema, schemaNumber, storeLock } from './schema.ts'
-import { readSort, rowColumns, type StoredModelRow } from './transaction.ts'
 
 /** How long one wait for the lock lasts: writers wait no longer than this. */
 const exclude_ms = 1_000
@@ -20,18 +20,6 @@ const longest_ms = 600_000
 
 interface OwnerPorts extends Pick<LanePorts, 'url' | 'store' | 'patience' | 'models'> {
   readonly segments: Segments | undefined
-}
-
-async function rowsOf({ text }: Connection, model: string): Promise<readonly StoredRow[]> {
-  const sql = 'SELECT key, tag, sort, value FROM statewright.model_row WHERE model = $1'
-  return (await text<StoredModelRow>(sql, [model])).map((row) => ({ ...row, sort: readSort(row.sort) }))
-}
-
-async function blobProblem({ text }: Connection, ref: string): Promise<string | undefined> {
-  const sql = `SELECT encode(sha256(content), 'hex') AS digest FROM statewright.blob WHERE ref = $1`
-  const [blob] = (await hasTable(text, 'blob')) ? await text<{ digest: string }>(sql, [ref]) : []
-  if (blob === undefined) return 'it is missing.'
-  return ref === blobRef(blob.digest) ? undefined : 'its content is not what was recorded.'
 }
 
 /** Work that needs the whole store exclusively: making the tables, and folding the read models again. */
@@ -105,19 +93,12 @@ export function createOwnership({ url, store, patience, models, segments }: Owne
     if (!(await isPrepared(connection))) await rebuildModels(connection)
   }
 
+  /** Rows and other parts that do not follow from the log. */
   async function* damages(): AsyncGenerator<Damage, void, void> {
-    const connection = await reconnect({ url, store }, performance.now() + patience)
+    const connection = await reconnect({ url, store, answer_ms: longest_ms }, performance.now() + patience)
     try {
-      await connection.text('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-      const audited = {
-        records: inOrder(connection.send, segments),
-        folded: Number.POSITIVE_INFINITY,
-        rows: (model: string) => rowsOf(connection, model),
-        blobProblem: (ref: string) => blobProblem(connection, ref),
-      }
-      yield* damageIn(audited, models)
-    } catch (error) {
-      yield { what: 'database', problem: `it cannot be read further: ${(error as Error).message}.` }
+      await connection.text(`SET idle_in_transaction_session_timeout = ${folding_ms}`)
+      yield* auditPostgres(connection, { models, segments })
     } finally {
       await connection.end()
     }

@@ -1,13 +1,19 @@
 import type { Json } from '../../kernel/json.ts'
 import type { Counted, FoundSession, Head, ModelQuery, Range, ReadModel, Row, WordQuery } from '../../runelog/port.ts'
+import { readRange, readRunes, type Span } from '../../runelog/read-range.ts'
 import { type ArchivedRecord, bare, type ColdFile, inCommitOrder, type Segments } from '../../runelog/segment.ts'
-import { genesis, type Rune, type StoredRecord, toRune } from '../../runes/rune.ts'
+import { firstEventOf, genesis, type StoredRecord } from '../../runes/record.ts'
+import type { Rune } from '../../runes/rune.ts'
 import type { Connection } from './connection.ts'
-import { readRow, readSort, type StoredModelRow } from './transaction.ts'
+import { readRow, readSort, type StoredModelRow } from './model-rows.ts'
 
 /** Where a session is kept: its head, and what of it is in cold storage. */
 type Place = Head & { readonly id: number; readonly file: string | null; readonly runes: number | null }
 
+/** A record, or none, and whether the session has any in cold storage. */
+type HotRecord = StoredRecord & { readonly file: string | null; readonly previous: string | null }
+
+const hotPage = 64
 const atOnce = 1000
 const pageSize = 5000
 /** The greatest number that an event can have here. */
@@ -31,40 +37,56 @@ export function createReader(connection: Pick<Connection, 'send' | 'text'>, segm
     return segments.read(file)
   }
 
-  async function hot(id: number, { after = 0, before = farthest, limit = farthest, backward = false }: Range) {
+  async function hot(id: number) {
     const records: ArchivedRecord[] = []
-    for (let [low, high] = [after, before]; records.length < limit; ) {
-      const wanted = Math.min(pageSize, limit - records.length)
-      const page = await send<ArchivedRecord>(backward ? 'backward' : 'forward', id, low, high, wanted)
+    for (let last = 0; ; ) {
+      const page = await send<ArchivedRecord>('forward', id, last, pageSize)
       records.push(...page)
-      const last = page.at(-1)?.event_id
-      if (page.length < wanted || last === undefined) break
-      if (backward) high = last
-      else low = last
+      last = page.at(-1)?.event_id ?? last
+      if (page.length < pageSize) return records
     }
-    return records
   }
 
   async function whole(found: Place): Promise<readonly ArchivedRecord[]> {
-    return [...(await cold(found)), ...(await hot(found.id, {}))]
+    return [...(await cold(found)), ...(await hot(found.id))]
+  }
+
+  /** A range of a session that is not archived, by one statement. Undefined: it is archived, or takes more than a page. */
+  async function readHot(session_id: string, range: Range): Promise<readonly Rune[] | undefined> {
+    const { before = farthest, limit = farthest, backward = false } = range
+    const after = Math.max(0, range.after ?? 0)
+    const asked = Math.min(limit, hotPage)
+    const found = backward
+      ? await send<HotRecord>('hotBackward', session_id, after, Math.min(before, farthest), asked)
+      : await send<HotRecord>('hotForward', session_id, after, asked)
+    if (found.some(({ file }) => file !== null)) return undefined
+    const records = found.filter(({ header }) => header !== null)
+    if (backward) records.reverse()
+    const all = readRunes(records, records[0]?.previous ?? genesis)
+    const runes = all.filter(({ event_id }) => event_id > after && event_id < before)
+    if (records.length === asked && runes.length < limit) return undefined
+    return (backward ? runes.reverse() : runes).slice(0, limit)
   }
 
   /** Runes never vanish: if there are too few, they moved to cold storage, or their segment was replaced. Retries. */
   async function read(session_id: string, range: Range = {}, tries = 3): Promise<readonly Rune[]> {
+    const hot = await readHot(session_id, range)
+    if (hot !== undefined) return hot
     const found = await place(session_id)
     if (found === undefined) return []
-    const { after = 0, limit = farthest, backward = false } = range
+    const { after = 0, limit = farthest } = range
     const before = Math.min(range.before ?? farthest, farthest)
-    // One more at the lower end: the lowest rune refers to its hash.
-    const rows = await hot(found.id, { after: after - 1, before, limit: Math.min(limit, farthest - 1) + 1, backward })
-    const archived = await cold(found).catch((error) => orRetry(error, tries))
-    const frozen = archived.filter(({ event_id }) => event_id >= after && event_id < before)
-    const records = backward ? [...rows, ...frozen.toReversed()] : [...frozen, ...rows]
-    const chosen = records.filter(({ event_id }) => event_id > after).slice(0, limit)
+    const source = {
+      cold: await cold(found).catch((error) => orRetry(error, tries)),
+      hashAt: async (event_id: number) => (await send<StoredRecord>('hash', found.id, event_id))[0]?.hash,
+      page: ({ low, high, limit, backward }: Span) =>
+        backward
+          ? send<StoredRecord>('backward', found.id, low, high, limit)
+          : send<StoredRecord>('forward', found.id, low, limit),
+    }
+    const chosen = await readRange(source, { ...range, before, limit: Math.min(limit, farthest) })
     const there = Math.min(limit, Math.min(before - 1, found.event_id) - after)
-    if (chosen.length < there && tries > 1) return read(session_id, range, tries - 1)
-    const hashes = new Map(records.map(({ event_id, hash }) => [event_id, hash]))
-    return chosen.map((record) => toRune(record, hashes.get(record.event_id - 1) ?? genesis))
+    return chosen.length < there && tries > 1 ? read(session_id, range, tries - 1) : chosen
   }
 
   async function* records(session_id: string, after = 0): AsyncGenerator<StoredRecord, void, void> {
@@ -72,13 +94,15 @@ export function createReader(connection: Pick<Connection, 'send' | 'text'>, segm
     for (let tries = 3; tries > 0; tries -= 1) {
       const found = await place(session_id)
       if (found === undefined) return
-      for (const record of (await cold(found).catch((error) => orRetry(error, tries))).slice(cursor)) {
+      for (const record of await cold(found).catch((error) => orRetry(error, tries))) {
+        if (record.event_id <= cursor) continue
         yield bare(record)
         cursor = record.event_id
       }
       for (;;) {
-        const page = await send<StoredRecord>('forward', found.id, cursor, farthest, atOnce)
-        if (page[0] !== undefined && page[0].event_id !== cursor + 1 && found.file === null && tries > 1) break
+        const page = await send<StoredRecord>('forward', found.id, cursor, atOnce)
+        const isGap = page[0] !== undefined && firstEventOf(page[0]) > cursor + 1
+        if (isGap && found.file === null && tries > 1) break
         for (const record of page) yield bare(record)
         cursor = page.at(-1)?.event_id ?? cursor
         if (page.length < atOnce) break
@@ -134,7 +158,7 @@ export async function* inOrder(send: Connection['send'], segments: Segments | un
 
 async function* inTable(send: Connection['send']): AsyncGenerator<ArchivedRecord, void, void> {
   for (let position = 0; ; ) {
-    const page = await send<ArchivedRecord>('allRunes', position, atOnce)
+    const page = await send<ArchivedRecord>('allRecords', position, atOnce)
     yield* page
     if (page.length < atOnce) return
     position = page.at(-1)?.position ?? position

@@ -15,11 +15,12 @@ import {
   unusable,
   withoutPassword,
 } from './connection.ts'
-import { archiveIn, redactIn } from './keeping.ts'
+import { archiveIn, finishErasures, redactIn } from './keeping.ts'
 import { createLane, reconnect } from './lane.ts'
 import { listen } from './listener.ts'
 import { createOwnership } from './ownership.ts'
 import { createReader } from './reader.ts'
+import type { Queued } from './schema.ts'
 import { statements } from './statements.ts'
 import type { SideWrites, Transaction } from './transaction.ts'
 
@@ -37,24 +38,33 @@ export interface PostgresOptions extends RunelogOptions {
   readonly answer_ms?: number
   /** Statements to write in the transaction of the runes, such as jobs and leases. */
   readonly sideWrites?: SideWrites
+  /** Called with the effects that a commit of this process recorded as at work, before the commit is answered. */
+  readonly begun?: (execution_ids: readonly string[]) => void
+  /** Called after a commit of any process that queued jobs, with its sessions. Some calls may be lost. */
+  readonly queued?: (queued: Queued, session_ids: readonly string[]) => void
 }
 
 /** The store for several processes or machines: row locks and unique keys of PostgreSQL separate them. */
 export async function openPostgresRunelog(url: string, ports: Ports, options: PostgresOptions = {}) {
-  const { patience = 10_000, lanes: laneCount = 2, answer_ms } = options
+  const { patience = 10_000, lanes: laneCount = 1, answer_ms } = options
   const name = withoutPassword(url)
   const models = allModels(options.models)
   const segments = options.segments === undefined ? undefined : createSegments(options.segments)
   const keeping = { ...ports, redactor: options.redactor, models, segments }
   const bell = createBell()
   const origin = ports.random(8)
+  const lanes: ReturnType<typeof createLane>[] = []
+  const jobs = (queued: Queued, session_ids: readonly string[]) => options.queued?.(queued, session_ids)
+  const moved = (session_id: string, event_id: number) => {
+    if (lanes.length > 0) laneOf(session_id).outdate(session_id, event_id)
+  }
   let poison: Fault | undefined
   let closed: { readonly fault: Fault; readonly done: Promise<void> } | undefined
 
   const ownership = createOwnership({ url, store: name, patience, models, segments })
   await ownership.prepare()
 
-  const listener = await listen(url, origin, bell, answer_ms)
+  const listener = await listen(url, origin, { ...bell, jobs, moved }, answer_ms)
   const pool = await createPool(url, readers, answer_ms)
   const withinLimit = createSemaphore(readers)
   const poisoned = (fault: Fault) => {
@@ -69,12 +79,19 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
   }
   const lanePorts = {
     ...{ ...ports, url, answer_ms, patience, store: name, models, fingerprint: fingerprint(models), origin },
-    sideWrites: options.sideWrites ?? (() => []),
-    committed: (session_ids: readonly string[]) => bell.ring(session_ids),
+    sideWrites: options.sideWrites ?? (() => undefined),
+    begun: (execution_ids: readonly string[]) => options.begun?.(execution_ids),
+    committed(session_ids: readonly string[], queued: Queued | undefined) {
+      if (queued !== undefined) jobs(queued, session_ids)
+      bell.ring(session_ids)
+    },
     has,
     poisoned,
   }
-  const lanes = Array.from({ length: laneCount }, () => createLane(lanePorts))
+  // A redaction or an archiving keeps its transaction open while it writes files. No append waits for that.
+  const aside = createLane(lanePorts)
+  // Appends that arrive during a commit share the next one: a second connection would halve what they share.
+  lanes.push(...Array.from({ length: laneCount }, () => createLane(lanePorts)))
 
   function check() {
     const refused = closed?.fault ?? poison
@@ -88,6 +105,8 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
       try {
         return (await withinLimit(() => pool.query(query))).rows as T[]
       } catch (error) {
+        // The pool ends while a read waits for it.
+        check()
         const isLost = isConnectionLost(error)
         if (!(isLost || isTooSlow(error)) || performance.now() > deadline) throw unusable(error, name)
         if (isLost) await (await reconnect({ url, store: name, answer_ms }, deadline)).end()
@@ -99,6 +118,8 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
     ask({ name: statement, text: statements[statement], values: [...values] })
   const reader = createReader({ send, text: (text, values = []) => ask({ text, values: [...values] }) }, segments)
   const { place: _place, whole: _whole, ...reads } = reader
+  // Finishes erasures of a killed process. Files that cannot be removed now are retried at the next start.
+  if (segments !== undefined) await finishErasures(send, segments).catch(() => {})
 
   /** A session always uses the same lane, so its appends keep their order. */
   function laneOf(session_id: string) {
@@ -108,13 +129,21 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
   }
 
   async function end() {
-    await Promise.all(lanes.map((lane) => lane.close()))
+    await Promise.all([...lanes, aside].map((lane) => lane.close()))
     await listener.close()
     await pool.end()
   }
 
+  const read: Runelog['read'] = async (session_id, range = {}) => {
+    const runes = await reads.read(session_id, range)
+    if (range.backward !== true && range.before === undefined)
+      laneOf(session_id).learn(session_id, range.after ?? 0, runes)
+    return runes
+  }
+
   const store: Runelog = {
     ...reads,
+    read,
     async append(batch) {
       check()
       const prepared = await prepareLong(batch, keeping)
@@ -126,16 +155,17 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
     async redact(session_id, event_id, reason, by = {}) {
       check()
       const asked = { session_id, event_id, reason }
-      const done = laneOf(session_id).alone(session_id, (transaction) => redactIn(transaction, asked, by, keeping))
-      const { replaced } = accepted(await done)
-      if (replaced !== null) await segments?.remove(replaced)
+      accepted(await aside.alone(session_id, (transaction) => redactIn(transaction, asked, by, keeping)))
+      laneOf(session_id).forget([session_id])
+      if (segments !== undefined) await finishErasures(send, segments)
     },
     async archive(session_id, by = {}) {
       check()
       if (segments === undefined)
         throw faults.store_unusable({ store: name, problem: 'it was opened without a folder for archived sessions.' })
       const work = (transaction: Transaction) => archiveIn(transaction, session_id, by, { ...keeping, segments })
-      accepted(await laneOf(session_id).alone(session_id, work))
+      accepted(await aside.alone(session_id, work))
+      await finishErasures(send, segments)
     },
     async rebuild() {
       check()

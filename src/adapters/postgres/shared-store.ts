@@ -6,10 +6,12 @@ import { blobRef } from '../../runes/redaction.ts'
 import { type Blobs, type Member, type SharedStore, sound } from '../../runtime/store.ts'
 import { loadPeer } from '../peer.ts'
 import { createPool, unusable, withoutPassword } from './connection.ts'
-import type { Queue } from './jobs.ts'
+import { createDeltas } from './deltas.ts'
+import type { Hear, Queue } from './jobs.ts'
 import { type DatabaseClock, noticeable_skew_ms, openDatabaseClock } from './leases.ts'
 import { createMember, type SharingOptions } from './member.ts'
 import { jobsAndLeases } from './members.ts'
+import { createResuming } from './resuming.ts'
 import { openPostgresRunelog, type PostgresOptions } from './runelog.ts'
 import { jobsSchema, sharedNumber, sharedSchema, tablesLock } from './schema.ts'
 
@@ -19,27 +21,59 @@ export async function openPostgresStore(url: string, ports: Ports, options: Post
   const queue = await loadPeer('graphile-worker')
   // A silent connection is given up while the lease lasts.
   const answer_ms = Math.max(2_000, Math.round(lease_ms * 0.6))
-  const runelog = await openPostgresRunelog(url, ports, { answer_ms, ...options, sideWrites: jobsAndLeases(lease_ms) })
+  const waiting = new Set<Hear>()
+  const resuming = createResuming()
+  const queued: Hear = (...told) => {
+    for (const hear of waiting) hear(...told)
+  }
+  const begun = new Set<string>()
+  const shared = {
+    sideWrites: jobsAndLeases(resuming),
+    queued,
+    begun(execution_ids: readonly string[]) {
+      for (const execution_id of execution_ids) begun.add(execution_id)
+    },
+  }
+  const runelog = await openPostgresRunelog(url, ports, { answer_ms, ...options, ...shared })
   const pool = await createPool(url, 6, answer_ms)
+  // Not synced: a job whose fetch or end is lost with the database runs again, and finds nothing to do.
+  const queuePool = await createPool(url, 3, answer_ms, '-c synchronous_commit=off')
   try {
     await makeTables(pool, queue)
     const time = await openDatabaseClock(pool, sharing.clock)
     const skew_ms = time.skew()
     if (Math.abs(skew_ms) > noticeable_skew_ms)
       sharing.warn('the clock of this machine differs from the database clock; the database clock is used', { skew_ms })
-    const member = () => inSentences(createMember(url, pool, sharing, queue), withoutPassword(url))
-    return { runelog, blobs: postgresBlobs(pool), shared: share(pool, time, lease_ms, member) }
+    const member = () =>
+      inSentences(
+        createMember(url, pool, { ...sharing, queued: waiting, resuming, begun, queuePool }, queue),
+        withoutPassword(url),
+      )
+    const deltas = createDeltas(url, pool, ports.random(8))
+    return {
+      runelog,
+      blobs: postgresBlobs(pool),
+      shared: share({ pools: [pool, queuePool], time, lease_ms, deltas }, member),
+    }
   } catch (error) {
-    await Promise.all([runelog.close(), pool.end()])
+    await Promise.all([runelog.close(), pool.end(), queuePool.end()])
     throw unusable(error, withoutPassword(url))
   }
 }
 
-function share(pool: pg.Pool, time: DatabaseClock, lease_ms: number, create: () => Member): SharedStore {
+interface Shared {
+  readonly pools: readonly pg.Pool[]
+  readonly time: DatabaseClock
+  readonly lease_ms: number
+  readonly deltas: ReturnType<typeof createDeltas>
+}
+
+function share({ pools, time, lease_ms, deltas }: Shared, create: () => Member): SharedStore {
   const members = new Set<Member>()
   return {
     lease_ms,
     clock: time.clock,
+    deltas,
     member() {
       const member = create()
       members.add(member)
@@ -48,7 +82,8 @@ function share(pool: pg.Pool, time: DatabaseClock, lease_ms: number, create: () 
     async close() {
       time.stop()
       for (const member of members) member.abandon()
-      await pool.end()
+      await deltas.close()
+      await Promise.all(pools.map((pool) => pool.end()))
     },
   }
 }

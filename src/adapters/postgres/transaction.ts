@@ -1,14 +1,16 @@
 import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { canonicalJson, type Json } from '../../kernel/json.ts'
-import type { StoredRow } from '../../runelog/damage.ts'
 import * as judging from '../../runelog/judge.ts'
 import { claims, epochs, subjects } from '../../runelog/models.ts'
-import type { Head, Ports, ReadModel, Row } from '../../runelog/port.ts'
+import type { Beginning, Head, Ports, ReadModel, Row } from '../../runelog/port.ts'
 import type { Prepared } from '../../runelog/prepare.ts'
-import type { Rune, StoredRecord } from '../../runes/rune.ts'
+import type { Rune } from '../../runes/rune.ts'
+import { claimsInLog, noClaims } from './claims-in-log.ts'
 import type { Connection } from './connection.ts'
-import { channel, storeLock } from './schema.ts'
+import type { createKnown } from './known.ts'
+import { bareRow, columns, type RowWrite, readRow, type StoredModelRow, storedRow } from './model-rows.ts'
+import { endsAt, marks, otherModels, type Queued, storeLock } from './schema.ts'
 import type { StatementName } from './statements.ts'
 
 /** The ports of every transaction. */
@@ -19,66 +21,186 @@ export interface TransactionPorts extends Pick<Ports, 'sha256'> {
   readonly store: string
   readonly origin: string
   readonly sideWrites: SideWrites
+  /** These tools are recorded as at work. Those of a commit that got no answer are not named. */
+  readonly begun: (execution_ids: readonly string[]) => void
 }
 
 type Write = readonly [name: StatementName, ...values: unknown[]]
 
-/** Statements to write in the transaction of the runes, other than the rows that follow from them. */
-export type SideWrites = (runes: readonly Rune[]) => readonly Write[]
+/**
+ * Writes in addition to the runes and the rows that follow from them: the arguments of `share`, if there is any.
+ * `atRest`: sessions in which nothing is left to do. `begins`: tools that are called next.
+ */
+export type SideWrites = (
+  runes: readonly Rune[],
+  atRest: ReadonlySet<string>,
+  begins: readonly Beginning[],
+) => { readonly values: readonly unknown[]; readonly queued: Queued | undefined } | undefined
 
 /** One transaction over one or more sessions. */
-export type Transaction = Awaited<ReturnType<typeof beginTransaction>>
+export type Transaction = ReturnType<typeof beginTransaction>
+
+type Known = ReturnType<typeof createKnown>
 
 type Wanted = Pick<judging.Change, 'model' | 'key'>
 
-/** Locks the heads and rows of these batches until the commit. Where a row is missing, the unique keys decide. */
-export async function beginTransaction(connection: Connection, batches: readonly Prepared[], ports: TransactionPorts) {
+/** The longest notice that PostgreSQL takes. */
+const longestNotice = 7_900
+
+/**
+ * Judges batches and writes them. With `known`, rows are read without a lock, or not at all where they are known, and
+ * the write checks that everything still is as it was read. Without it, the heads and rows are locked until the commit.
+ */
+export function beginTransaction(
+  connection: Connection,
+  batches: readonly Prepared[],
+  ports: TransactionPorts,
+  known?: Known,
+) {
   const { models } = ports
   const heads = new Map<string, Head>()
+  const ends = new Map<string, Head>()
   const loaded = new Map<string, Row | undefined>()
+  /** Rows that neither a lock nor the head of their session protects: the write compares them. */
+  const supposed = new Map<string, Wanted>()
   const rows = new Map<string, judging.Change>()
+  const used = new Map<string, Set<string>>()
   const inscribed: judging.Inscribed[] = []
+  const openings: (judging.Claiming & Pick<Head, 'session_id' | 'event_id'>)[] = []
   const later: Write[] = []
-  const sessionIds = [...new Set(batches.map(({ session_id }) => session_id))]
-  const first = batches.flatMap((batch) => wantedBy(batch, models))
+  const atRest = new Set<string>()
+  const begins: Beginning[] = []
+  const sessionIds = [...new Set(batches.map(({ session_id }) => session_id))].sort()
+  const shared = new Set(models.flatMap(({ name, shared }) => (shared ? [name] : [])))
+  let hasBegun = false
+  let queued: Queued | undefined
 
-  const [, , [transaction], [meta], found, holderOf] = await Promise.all([
-    connection.send('begin'),
-    connection.send('share', storeLock),
-    connection.send<{ xid: string }>('transaction'),
-    connection.send<{ value: string }>('meta', 'models'),
-    connection.send<Head>('lockHeads', sessionIds),
-    claimsInLog(batches, connection),
-    load(first),
-  ])
-  const problem = 'another process has rebuilt its read models in another version; stop that one or upgrade this one.'
-  if (meta?.value !== ports.fingerprint) throw faults.store_unusable({ store: ports.store, problem })
-  for (const head of found) heads.set(head.session_id, head)
-  const isNew = new Set(sessionIds.filter((session_id) => !heads.has(session_id)))
+  function found(head: Head) {
+    heads.set(head.session_id, head)
+    ends.set(head.session_id, head)
+  }
+  for (const session_id of sessionIds) {
+    known?.catchUp(session_id)
+    const head = known?.of(session_id)?.head
+    if (head !== undefined) found(head)
+  }
+  const opensSession = ({ session_id, runes: [first] }: Prepared) =>
+    first?.rune.kind === 'session.created' && first.rune.subject_id === session_id
+  /** A session that is not known is new if its batch opens it: the unique key refuses a second one. */
+  const isNew = new Set(
+    batches.flatMap((batch) =>
+      known !== undefined && !heads.has(batch.session_id) && opensSession(batch) ? [batch.session_id] : [],
+    ),
+  )
 
-  async function load(wanted: readonly Wanted[]): Promise<void> {
-    const names = new Map(wanted.map((w) => [judging.rowName(w.model, w.key), w]))
-    const asked = [...names].filter(([name]) => !loaded.has(name))
-    if (asked.length === 0) return
-    for (const [name] of asked) loaded.set(name, undefined)
-    const keys = asked.map(([, row]) => row)
-    const found = await connection.send<StoredModelRow & Wanted>('lockRows', ...columns(keys, ['model', 'key']))
-    for (const row of found) loaded.set(judging.rowName(row.model, row.key), readRow(row))
+  /** Whether a row need not be read: the lane knows it, or the batch makes it. */
+  function isSupposed({ session_id, runes }: Prepared, { model, key }: Wanted): boolean {
+    if (known === undefined) return false
+    const name = judging.rowName(model, key)
+    const isKnown = known.has(session_id, model, key)
+    const isWhole = known.isWhole(session_id)
+    const isPlaced = heads.has(session_id) && names(key, session_id)
+    const isMade =
+      isNew.has(session_id) ||
+      runes.some(
+        ({ rune }) =>
+          ((rune.from === null || isWhole) && names(key, rune.subject_id)) ||
+          (isPlaced && names(key, String(rune.event_id))),
+      )
+    if (!(isKnown || isMade)) return false
+    loaded.set(name, known.of(session_id)?.rows.get(name))
+    if (!isKnown || shared.has(model)) supposed.set(name, { model, key })
+    return true
   }
 
+  function missingIn(batch: Prepared, wanted: readonly Wanted[]): readonly (readonly [string, Wanted])[] {
+    return wanted.flatMap((row) => {
+      const name = judging.rowName(row.model, row.key)
+      return loaded.has(name) || isSupposed(batch, row) ? [] : [[name, row] as const]
+    })
+  }
+
+  async function load(missing: ReadonlyMap<string, Wanted>): Promise<void> {
+    const inOrder = [...missing].sort(([a], [b]) => (a < b ? -1 : 1))
+    for (const [name, row] of inOrder) {
+      loaded.set(name, undefined)
+      if (known !== undefined && shared.has(row.model)) supposed.set(name, row)
+    }
+    const keys = columns(
+      inOrder.map(([, row]) => row),
+      ['model', 'key'],
+    )
+    const stored = known === undefined ? await lock(keys) : await look(keys)
+    for (const row of stored) loaded.set(judging.rowName(row.model, row.key), readRow(row))
+  }
+
+  async function lock(keys: readonly unknown[][]): Promise<readonly (StoredModelRow & Wanted)[]> {
+    const isFirst = !hasBegun
+    hasBegun = true
+    const [, , locked, stored] = await Promise.all([
+      isFirst && connection.send('begin'),
+      isFirst && connection.send('share', storeLock),
+      isFirst ? connection.send<Head & { id: number }>('lockHeads', sessionIds) : [],
+      connection.send<StoredModelRow & Wanted>('lockRows', ...keys),
+    ])
+    for (const { id: _id, ...head } of locked) found(head)
+    return stored
+  }
+
+  async function look(keys: readonly unknown[][]): Promise<readonly (StoredModelRow & Wanted)[]> {
+    const unknown = sessionIds.filter((id) => !heads.has(id) && !isNew.has(id))
+    const stored = await connection.send<StoredModelRow & Wanted>('look', unknown, ...keys)
+    for (const { model, key, tag, sort, value } of stored)
+      if (model === '') found({ session_id: key, event_id: sort, hash: tag ?? '', ...JSON.parse(value) })
+    return stored.filter(({ model }) => model !== '')
+  }
+
+  const next = new Map<string, number>()
+  /** Numbers the runes as far as it is known. A row of a rune that is recorded now cannot exist. */
+  function place({ session_id, runes }: Prepared) {
+    let event_id = next.get(session_id) ?? heads.get(session_id)?.event_id ?? 0
+    for (const { rune } of runes) rune.event_id = ++event_id
+    next.set(session_id, event_id)
+  }
+
+  async function prepareAll() {
+    const missing = new Map(
+      batches.flatMap((batch) => {
+        const isKnown = heads.has(batch.session_id) || isNew.has(batch.session_id)
+        place(batch)
+        const wanted = wantedBy(batch, models)
+        if (isKnown || known === undefined) return missingIn(batch, wanted)
+        const ahead = nearby(batch, models)
+        used.set(batch.session_id, new Set(ahead.map(({ model, key }) => judging.rowName(model, key))))
+        return missingIn(batch, [...wanted, ...ahead])
+      }),
+    )
+    const claimed = batches.some((batch) => judging.claimedBy(batch).length > 0)
+    const isAllKnown = sessionIds.every((id) => heads.has(id) || isNew.has(id))
+    const loading = known !== undefined && missing.size === 0 && isAllKnown ? undefined : load(missing)
+    const [claimsOf] = await Promise.all([claimed ? claimsInLog(batches, connection) : noClaims, loading])
+    return claimsOf
+  }
+  let prepared: ReturnType<typeof prepareAll> | undefined
+
   async function judged(batch: Prepared): Promise<readonly judging.Change[] | Fault> {
+    prepared ??= prepareAll()
+    await prepared
+    const touched = used.get(batch.session_id) ?? new Set()
+    used.set(batch.session_id, touched)
     for (;;) {
       const missing: Wanted[] = []
       const look = <V extends Json>({ name: model }: ReadModel<V>, key: string) => {
         const name = judging.rowName(model, key)
+        touched.add(name)
         const noted = rows.get(name)
-        if (noted === undefined && !loaded.has(name)) missing.push({ model, key })
+        if (noted === undefined && !loaded.has(name) && !isSupposed(batch, { model, key })) missing.push({ model, key })
         // The cast holds: rows are kept by the name of their model, and only its own fold writes them.
         return (noted === undefined ? loaded.get(name) : noted.row) as Row<V> | undefined
       }
       const changes = judging.judge(batch, heads.get(batch.session_id), look, models)
       if (missing.length === 0) return changes
-      await load(missing)
+      await load(new Map(missingIn(batch, missing)))
     }
   }
 
@@ -86,12 +208,19 @@ export async function beginTransaction(connection: Connection, batches: readonly
   async function record(batch: Prepared): Promise<judging.Inscribed | Fault> {
     const changes = await judged(batch)
     if (changes instanceof Fault) return changes
+    const holderOf = (await prepared) ?? noClaims
     const held = await holderOf(batch, (claim) => rows.has(judging.rowName(claims.name, claim)))
     if (held !== undefined) return held
+    // The writer did not see what was recorded since. That may be work.
+    const isAtRest = batch.restsAfter !== undefined && batch.restsAfter === heads.get(batch.session_id)?.event_id
+    if (isAtRest) atRest.add(batch.session_id)
+    begins.push(...(batch.begins ?? []))
     const result = judging.inscribe(batch, heads.get(batch.session_id), ports.sha256)
     heads.set(batch.session_id, result.head)
     note(changes)
     inscribed.push(result)
+    const { session_id, event_id } = result.head
+    for (const claiming of judging.claimedBy(batch)) openings.push({ ...claiming, session_id, event_id })
     return result
   }
 
@@ -99,68 +228,123 @@ export async function beginTransaction(connection: Connection, batches: readonly
     for (const change of changes) rows.set(judging.rowName(change.model, change.key), change)
   }
 
-  /** All writes in order. A statement for several rows that would write none is left out. */
-  function writes(): readonly Write[] {
-    if (inscribed.length === 0) return []
-    const touched = [...new Set(inscribed.map(({ head }) => head.session_id))].sort()
-    const headColumns = (wasThere: boolean) => {
-      const some = touched.flatMap((id) => (isNew.has(id) === wasThere ? [] : [heads.get(id) as Head]))
-      return columns(some, ['session_id', 'event_id', 'hash', 'sealed', 'archived'])
-    }
-    const records = inscribed.flatMap(({ head, records }) =>
-      records.map((r) => ({ ...r, session_id: head.session_id })),
+  const touched = () => [...new Set(inscribed.map(({ head }) => head.session_id))].sort()
+
+  /** The write of everything noted: one statement, which is a transaction by itself if none was begun. */
+  function writing(): Write {
+    const sessions = touched()
+    const numbers = new Map(sessions.map((session_id, i) => [session_id, i + 1]))
+    const moves = sessions.map((session_id) => {
+      const end = ends.get(session_id)
+      return { ...(heads.get(session_id) as Head), old_event: end?.event_id ?? 0, old_hash: end?.hash ?? '' }
+    })
+    const home = (session_id: string) => numbers.get(session_id)
+    const records = inscribed.map(({ head, record }) => ({ ...record, home: home(head.session_id) }))
+    const opened = openings.map((opening) => ({ ...opening, home: home(opening.session_id) }))
+    const side = ports.sideWrites(
+      inscribed.flatMap(({ runes }) => runes),
+      atRest,
+      begins,
     )
-    const all: readonly Write[] = [
-      ['addSessions', ...headColumns(false)],
-      ['moveHeads', ...headColumns(true)],
-      ['addRunes', ...columns(records, ['session_id', 'event_id', 'header', 'payload', 'salt', 'hash'])],
-      ...rowWrites(),
-      ...ports.sideWrites(inscribed.flatMap(({ runes }) => runes)),
-      ...later,
-      ['notify', channel, ports.origin, touched],
+    queued = side?.queued
+    const values = [
+      ports.fingerprint,
+      ...columns(moves, ['session_id', 'old_event', 'old_hash', 'event_id', 'hash', 'sealed', 'archived']),
+      ...columns(records, ['home', 'event_id', 'header', 'payload', 'salt', 'hash']),
+      ...columns(opened, ['idempotency_key', 'home', 'event_id', 'execution_id']),
+      ...columns(rowWrites(), ['sign', 'model', 'key', 'tag', 'sort', 'value']),
+      notices(
+        `${ports.origin}${queued === undefined ? '' : marks[queued]}`,
+        sessions.map((id) => `${id}${endsAt}${heads.get(id)?.event_id}`),
+      ),
     ]
-    return all.filter(([, first]) => !Array.isArray(first) || first.length > 0)
+    return side === undefined ? ['record', ...values] : ['recordAndShare', ...values, ...side.values]
   }
 
-  function rowWrites(): readonly Write[] {
-    const sorted = [...rows].sort(([a], [b]) => (a < b ? -1 : 1))
-    const those = (isRow: boolean, wasThere: boolean) =>
-      sorted.flatMap(([name, change]) =>
-        (change.row !== undefined) === isRow && (loaded.get(name) !== undefined) === wasThere ? [change] : [],
-      )
-    return [
-      ['removeRows', ...columns(those(false, true), ['model', 'key'])],
-      ['changeRows', ...rowColumns(those(true, true))],
-      ['addRows', ...rowColumns(those(true, false))],
-    ]
+  function rowWrites(): readonly RowWrite[] {
+    const written = [...rows].map(([name, change]): readonly [string, RowWrite | undefined] => {
+      const { model, key, row } = change
+      const wasThere = loaded.get(name) !== undefined
+      if (row !== undefined) return [name, { sign: wasThere ? '~' : '+', ...storedRow(model, row) }]
+      return [name, wasThere ? { sign: '-', ...bareRow, model, key } : undefined]
+    })
+    const compared = [...supposed].flatMap(([name, { model, key }]): (readonly [string, RowWrite])[] => {
+      const row = loaded.get(name)
+      // The unique key compares a row that is added.
+      if (row === undefined && rows.get(name)?.row !== undefined) return []
+      return [[name, { sign: '=', ...bareRow, model, key, value: row === undefined ? null : canonicalJson(row.value) }]]
+    })
+    // Compared before it is written.
+    return [...compared, ...written]
+      .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+      .flatMap(([, write]) => write ?? [])
+  }
+
+  /** The reads and writes of this transaction, for the next one on this lane. */
+  function remember() {
+    for (const session_id of touched()) {
+      const own = used.get(session_id) ?? new Set()
+      const now = new Map([...own].map((name) => [name, rows.has(name) ? rows.get(name)?.row : loaded.get(name)]))
+      known?.keep(heads.get(session_id) as Head, now, isNew.has(session_id))
+    }
   }
 
   return {
-    /** The id of the transaction on the server, which tells whether it is over. */
-    xid: transaction?.xid ?? '',
     connection,
     judge: judged,
     record,
+    /** Locks and reads what the batches need, before any other statement is sent. */
+    async begin() {
+      prepared ??= prepareAll()
+      await prepared
+    },
     headOf: (session_id: string) => heads.get(session_id),
     /** The last rune: if it is found later, the transaction was committed. Undefined if it writes none. */
     witness: () => inscribed.at(-1)?.head,
+    /** A row that was read or known may be outdated by now, so a refusal that follows from it does not count. */
+    reliesOnKnown: () => known !== undefined,
+    /** It queued jobs: the workers look into the queue. */
+    queued: () => queued,
+    hasBegun: () => hasBegun,
     /** Writes rows without a check of their old values. */
-    async replaceRows(changes: readonly judging.Change[]) {
-      await load(changes)
+    async replaceRows(batch: Prepared, changes: readonly judging.Change[]) {
+      const missing = missingIn(batch, changes)
+      if (missing.length > 0) await load(new Map(missing))
       note(changes)
     },
     /** A statement for after the runes and rows are written. */
     also: (...write: Write) => void later.push(write),
     /** Sends all noted writes and the commit in one round trip. False: the server rolled back. */
     async commit(): Promise<boolean> {
-      const written = writes().map(([name, ...values]) => connection.send(name, ...values))
-      const committed = connection.commit()
+      const writes = inscribed.length === 0 ? [] : [writing(), ...later]
+      const written = writes.map(([name, ...values]) => connection.send<{ begun?: readonly string[] }>(name, ...values))
+      const committed = hasBegun ? connection.commit() : Promise.resolve(true)
       // The first failure is the cause; later ones only report that the transaction was aborted.
       const outcomes = await Promise.allSettled([...written, committed])
-      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw explained(outcome.reason, ports.store)
+      if (await committed) remember()
+      const [answer] = (await written[0]) ?? []
+      if (answer?.begun !== undefined) ports.begun(answer.begun)
       return committed
     },
   }
+}
+
+function explained(error: unknown, store: string): unknown {
+  if ((error as { code?: string }).code !== otherModels) return error
+  const problem = 'another process has rebuilt its read models in another version; stop that one or upgrade this one.'
+  return faults.store_unusable({ store, problem })
+}
+
+/** One notice for as many sessions as fit, each with its end. */
+function notices(origin: string, ends: readonly string[]): readonly string[] {
+  const all: string[] = []
+  for (const end of ends) {
+    const last = all.at(-1)
+    if (last === undefined || last.length + end.length >= longestNotice) all.push(`${origin} ${end}`)
+    else all[all.length - 1] = `${last} ${end}`
+  }
+  return all
 }
 
 /** The rows that a batch will read, as far as they are known before any is loaded. */
@@ -175,54 +359,16 @@ function wantedBy({ runes, expect, fence }: Prepared, models: readonly ReadModel
   return wanted
 }
 
-/** Items as arrays, one for each of these fields, for `unnest`. */
-export function columns<T>(items: readonly T[], names: readonly (keyof T)[]): readonly unknown[][] {
-  return names.map((name) => items.map((item) => item[name]))
+/**
+ * The rows of the subjects that a batch names. The next batches of the session read some of them, and a session that
+ * is not known costs a read anyway.
+ */
+function nearby({ session_id, runes, expect }: Prepared, models: readonly ReadModel[]): readonly Wanted[] {
+  const ids = new Set([session_id, ...expect.map(([id]) => id)])
+  for (const { rune } of runes) for (const id of [rune.agent_id, rune.run_id]) if (id !== undefined) ids.add(id)
+  return models.flatMap(({ name, near = () => [] }) => [...ids].flatMap(near).map((key) => ({ model: name, key })))
 }
 
-/** Rows as the statements `addRows` and `changeRows` take them. */
-export function rowColumns(changes: readonly judging.Change[]): readonly unknown[][] {
-  const rows = changes.map(({ model, row }) => {
-    const { key, tag, sort, value } = row as Row
-    return { model, key, tag, sort: sort ?? Number.NEGATIVE_INFINITY, value: canonicalJson(value) }
-  })
-  return columns(rows, ['model', 'key', 'tag', 'sort', 'value'])
-}
-
-/** A row as its table has it: a missing `sort` is stored as the least number. */
-export type StoredModelRow = StoredRow & { readonly sort: number }
-
-/** Converts a stored row of a read model. */
-export function readRow<V extends Json>({ key, tag, sort, value }: StoredModelRow): Row<V> {
-  return { key, tag, sort: readSort(sort), value: JSON.parse(value) }
-}
-
-/** Converts the stored minimum back to `null`. */
-export const readSort = (sort: number | null) => (sort === Number.NEGATIVE_INFINITY ? null : sort)
-
-type Opening = { readonly session: number; readonly event_id: number; readonly header: string; readonly key: string }
-
-const written = (key: string) => canonicalJson(key).slice(1, -1)
-
-/** Reads the contracts that were opened with the keys of these batches. The query is sent with the others. */
-async function claimsInLog(batches: readonly Prepared[], connection: Connection) {
-  const keys = batches.flatMap(judging.claimedBy).map(({ idempotency_key }) => written(idempotency_key))
-  const opened = keys.length === 0 ? [] : await connection.send<Opening>('openedContracts', keys)
-
-  function contractsWith(idempotency_key: string) {
-    const own = opened.filter(({ key }) => key === written(idempotency_key))
-    const recordsOf = ({ session, event_id, header }: Opening) =>
-      connection.send<StoredRecord>('contract', session, event_id, judging.subjectText(header))
-    return Promise.all(own.map(recordsOf))
-  }
-
-  /** Why the log forbids a batch to claim its keys. A claim that this transaction changed is judged by its row. */
-  return async (batch: Prepared, isChanged: (claim: string) => boolean): Promise<Fault | undefined> => {
-    for (const { claim, idempotency_key } of judging.claimedBy(batch)) {
-      if (isChanged(claim)) continue
-      const held = judging.heldInLog(claim, await contractsWith(idempotency_key))
-      if (held !== undefined) return held
-    }
-    return undefined
-  }
-}
+/** Whether a key is an id, or has it as a part, such as `of exe_1` or `ses_1/0`. */
+const names = (key: string, id: string | undefined) =>
+  id !== undefined && (key === id || (key.includes(id) && key.split(/[ /]/).includes(id)))

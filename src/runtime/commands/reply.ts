@@ -10,7 +10,7 @@ import { runMachine } from '../../machines/run.ts'
 import { type ContractHistory, contractHistories, snapshot, statusOf } from '../../observation/contract.ts'
 import { positionOf } from '../../observation/graph-state.ts'
 import type { CallView, InteractionView, SessionState } from '../../observation/session-state.ts'
-import { runesOf, subjectOf } from '../../runelog/models.ts'
+import { type Last, runesOf, subjectOf } from '../../runelog/models.ts'
 import type { Payload } from '../../runes/kinds.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { ExecutionSnapshot } from '../../wire/contract.ts'
@@ -60,16 +60,22 @@ export interface Replied extends OptionsOf<Pick<Alignment, 'snapshot' | 'is_alig
 /** Answers a question. Of several replies one wins, and the others are refused with its author. */
 export async function reply(engine: Engine, interaction_id: string, given: RecordOf<Reply>) {
   const { session_id } = await subjectOf(engine.runelog, 'interaction', interaction_id)
-  // The process that would apply the deadline of a plan may have ended, so it is applied here.
-  const asked = (await engine.sessions.load(session_id)).interactions.get(interaction_id)
-  if (asked?.opened.interaction_kind === 'question_pack') await expire(engine, session_id, interaction_id)
-  const { misaligned, ...answered } = await change(engine, session_id, (batch) =>
-    decide(engine, batch, interaction_id, given),
+  const answer = (batch: Batch) => decide(engine, batch, interaction_id, given)
+  const inTime = await change(engine, session_id, (batch) =>
+    isLatePack(batch, interaction_id) ? undefined : answer(batch),
   )
+  // The process that would apply the deadline of a plan may have ended, so it is applied here.
+  if (inTime === undefined) await expire(engine, session_id, interaction_id)
+  const { misaligned, ...answered } = inTime ?? (await change(engine, session_id, answer))
   warnOf(engine, misaligned)
   if (answered.run_id !== null) engine.wake(session_id, answered.run_id)
   else takeUp(engine, session_id)
   return answered
+}
+
+function isLatePack({ state, at }: Batch, interaction_id: string): boolean {
+  const { interaction_kind, deadline } = state.interactions.get(interaction_id)?.opened ?? {}
+  return interaction_kind === 'question_pack' && (deadline ?? at + 1) <= at
 }
 
 async function decide(engine: Engine, batch: Batch, interaction_id: string, given: RecordOf<Reply>) {
@@ -257,7 +263,7 @@ async function align(
 ): Promise<Alignment> {
   const call = state.calls.get(question.call_id ?? '')
   if (call === undefined || call.execution_id === null) return nothing
-  const seen = { ...(await look(engine, call.execution_id)), interaction_id: question.interaction_id }
+  const seen = { ...(await look(engine, call.execution_id, state)), interaction_id: question.interaction_id }
   if (!isAwaited(question, call)) return { snapshot: seen, is_aligned: false, refusal: notWaiting(seen) }
   batch.restOn(call.execution_id)
   const waiting = positionOf(state, call.run_id).expected_waiting
@@ -289,15 +295,15 @@ function notWaiting({ execution_id, current_status }: ExecutionSnapshot): Fault 
 }
 
 /** The moves of one contract. Refused if there is none. */
-async function historyOf({ runelog }: Engine, execution_id: string): Promise<ContractHistory> {
-  const history = contractHistories(await runesOf(runelog, execution_id)).get(execution_id)
+async function historyOf({ runelog }: Engine, execution_id: string, last?: Last): Promise<ContractHistory> {
+  const history = contractHistories(await runesOf(runelog, execution_id, last)).get(execution_id)
   if (history === undefined) throw faults.not_found({ what: 'contract', id: execution_id })
   return history
 }
 
 /** The snapshot of one contract. Refused if there is none. */
-async function look(engine: Engine, execution_id: string): Promise<ExecutionSnapshot> {
-  return snapshot(await historyOf(engine, execution_id), engine.clock.now())
+async function look(engine: Engine, execution_id: string, last?: Last): Promise<ExecutionSnapshot> {
+  return snapshot(await historyOf(engine, execution_id, last), engine.clock.now())
 }
 
 /** The contracts that should wait: one for each open question of the run. */

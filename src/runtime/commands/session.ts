@@ -3,9 +3,10 @@ import type { Json } from '../../kernel/json.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { refusalOf, suppose } from '../../kernel/transition.ts'
 import { runMachine } from '../../machines/run.ts'
+import { sessionMachine } from '../../machines/session.ts'
 import { createGraph, type GraphOf } from '../../observation/graph-state.ts'
 import type { Budget, RunView, SessionState } from '../../observation/session-state.ts'
-import { type SessionRow, sessions } from '../../runelog/models.ts'
+import { mergedRows, type SessionRow, sessions } from '../../runelog/models.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import { inSlices, othersTurn, sliceRunes } from '../../runelog/slices.ts'
 import type { GraphState } from '../../wire/contract.ts'
@@ -224,11 +225,13 @@ export interface SessionQuery {
 export type ListedSession = SessionRow & { readonly session_id: string }
 
 /** Sessions by their last change of state, oldest first unless `backward`. */
-export async function listSessions(runelog: Runelog, { state, after, ...page }: SessionQuery) {
-  const rows = await runelog.rows(sessions, {
-    ...page,
-    ...(state !== undefined && { tag: state }),
-    ...(after !== undefined && { after: { sort: after.updated_at, key: after.session_id } }),
-  })
+export async function listSessions(runelog: Runelog, { state, after, limit, ...query }: SessionQuery) {
+  const page = { ...query, ...(after !== undefined && { after: { sort: after.updated_at, key: after.session_id } }) }
+  // Each row has the state as its tag. A page is merged from the states, since only rows of one tag are in order.
+  const states = state === undefined ? Object.keys(sessionMachine.states) : [state]
+  const rows =
+    limit === undefined
+      ? await runelog.rows(sessions, { ...page, ...(state !== undefined && { tag: state }) })
+      : await mergedRows(runelog, sessions, states, { ...page, limit })
   return rows.map(({ key, value }) => ({ session_id: key, ...value }))
 }

@@ -25,7 +25,8 @@ export function dispatchShared(ports: Omit<DispatchPorts, 'clock' | 'timers'>, m
   // The queue brings at most `limit` runs at once. This dispatcher only keeps one run from being held twice.
   const dispatcher = createDispatcher(Number.POSITIVE_INFINITY, async (session_id, run_id) => {
     await drive(session_id, run_id)
-    await obeyCancel(engineOf(), session_id, run_id)
+    const engine = engineOf()
+    await obeyCancel(engine, session_id, run_id, engine.sessions.known(session_id))
   })
   const applying = createApplying()
   const ending = new AbortController()

@@ -22,8 +22,11 @@ export interface Jobs {
   readonly remove: readonly string[]
 }
 
-/** The jobs that follow from what one transaction records. They are written in that transaction. */
-export function jobsFor(runes: readonly Rune[]): Jobs {
+/**
+ * The jobs that follow from what one transaction records. They are written in that transaction. `atRest`: sessions
+ * without other work than the run that ends in it.
+ */
+export function jobsFor(runes: readonly Rune[], atRest: ReadonlySet<string> = new Set()): Jobs {
   const jobs = new Map<string, Job | undefined>()
   for (const rune of runes) {
     const { session_id } = rune
@@ -33,7 +36,8 @@ export function jobsFor(runes: readonly Rune[]): Jobs {
         const run_id = rune.subject_id ?? ''
         if (rune.to === 'queued') jobs.set(run_id, runJob(session_id, run_id))
         // The agent is free: the next run in its queue may be taken.
-        else if (isTerminal(runMachine, rune.to)) jobs.set(session_id, sessionJob(session_id))
+        else if (isTerminal(runMachine, rune.to) && !atRest.has(session_id))
+          jobs.set(session_id, sessionJob(session_id))
         break
       }
       case 'interaction.opened': {

@@ -99,6 +99,7 @@ type ToolCalls = {
 /** Budgets of tool calls, kept by the store: among agents that work at once, the call over the limit is refused. */
 export const budgets: ReadModel<ToolCalls> = {
   name: 'budgets',
+  near: (subject_id) => [subject_id],
   version: 2,
 
   keys(rune, look) {

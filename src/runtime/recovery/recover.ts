@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { isFault } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { isTerminal } from '../../kernel/machine.ts'
 import { agentMachine } from '../../machines/agent.ts'
@@ -133,9 +134,12 @@ export function lookAfterAll(engine: Engine, { session_id, openRuns }: SessionSt
   return lookAfterOrphans(engine, session_id, new Set([...openRuns.values()].map((run) => run.agent_id)))
 }
 
-/** Cancels a run whose cancel was recorded just before its worker released it: no worker holds it any more. */
-export async function obeyCancel(engine: Engine, session_id: string, run_id: string): Promise<void> {
-  const run = (await engine.sessions.load(session_id)).runs.get(run_id)
+/**
+ * Cancels a run whose cancel was recorded just before its worker released it: no worker holds it any more. Right after
+ * the release the known state is enough. A cancel that is recorded later finds the run released.
+ */
+export async function obeyCancel(engine: Engine, session_id: string, run_id: string, known?: SessionState) {
+  const run = (known ?? (await engine.sessions.load(session_id))).runs.get(run_id)
   if (run === undefined || run.cancel === null || isTerminal(runMachine, run.status) || run.status === 'running') return
   await stop(engine, { session_id, run_id }, 'cancel', run.cancel_reason)
 }
@@ -243,17 +247,24 @@ export async function recoverAll(engine: Engine, abandoned?: readonly AbandonedR
   const closing = await engine.runelog.rows(subjects, { tag: 'session:closing' })
   const handedOn = (await engine.runelog.rows(delegated, { tag: 'open' })).map(({ value }) => value)
   const sessions = new Set([...running, ...queued, ...handedOn].map(({ session_id }) => session_id))
-  await each([...sessions], (session_id) => withdrawOrphans(engine, session_id))
+  await each(
+    engine,
+    [...sessions].map((session_id) => ({ session_id })),
+    ({ session_id }) => withdrawOrphans(engine, session_id),
+  )
   const lost = await withoutAgent(engine)
-  await each(lost, ({ run_id, session_id }) => preserve(engine, session_id, run_id))
-  await each(running, (lost) => requeue(engine, lost, true))
-  await each(queued, ({ run_id, session_id }) => rouse(engine, session_id, run_id))
-  await each(closing, ({ key: session_id }) =>
-    // One session that cannot be closed, for a missing key for example, must not block the others.
-    finishClosing(engine, session_id).catch((error) => {
-      if (!(error instanceof Fault) || error.kind === 'store') throw error
-      engine.warn('a session could not be closed yet', { session_id, error: error.message })
-    }),
+  await each(engine, lost, ({ run_id, session_id }) => preserve(engine, session_id, run_id))
+  await each(engine, running, (lost) => requeue(engine, lost, true))
+  await each(engine, queued, ({ run_id, session_id }) => rouse(engine, session_id, run_id))
+  await each(
+    engine,
+    closing.map(({ key: session_id }) => ({ session_id })),
+    ({ session_id }) =>
+      // One session that cannot be closed, for a missing key for example, must not block the others.
+      finishClosing(engine, session_id).catch((error) => {
+        if (!(error instanceof Fault) || error.kind === 'store') throw error
+        engine.warn('a session could not be closed yet', { session_id, error: error.message })
+      }),
   )
   if (engine.isAlone) await keepDeadlines(engine)
   engine.preserving.begin(engine.clock.now())
@@ -282,6 +293,16 @@ async function keepDeadlines({ runelog, deadline: keep }: Engine) {
   }
 }
 
-async function each<T>(all: readonly T[], act: (one: T) => Promise<void>): Promise<void> {
-  for (let from = 0; from < all.length; from += atOnce) await Promise.all(all.slice(from, from + atOnce).map(act))
+/** A damaged session stays as it is, and does not keep the others from being recovered. */
+async function each<T extends { readonly session_id: string }>(
+  { warn }: Pick<Engine, 'warn'>,
+  all: readonly T[],
+  act: (one: T) => Promise<void>,
+): Promise<void> {
+  const acted = (one: T) =>
+    act(one).catch((error) => {
+      if (!isFault(error, 'store_damaged')) throw error
+      warn('a damaged session was not recovered', { session_id: one.session_id, error: error.message })
+    })
+  for (let from = 0; from < all.length; from += atOnce) await Promise.all(all.slice(from, from + atOnce).map(acted))
 }

@@ -44,7 +44,7 @@ export function duplicateRefused(batch: Batch, call: PlannedCall, reason: string
 
 /** From here on the action may happen: the effect follows the commit of this row. */
 export function started(batch: Batch, call: CallView) {
-  batch.on(subject.tool(call), 'tool_node').move('no_approval_needed', { call_id: call.call_id })
+  batch.on(subject.tool(call), 'tool_node').move('no_approval_needed', {})
   moveContract(batch, call, ['start', 'tool_node'])
 }
 

@@ -1,22 +1,27 @@
 import { accepted, faults, isFault } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
+import { isTerminal } from '../../kernel/machine.ts'
+import { contractMachine } from '../../machines/contract.ts'
 import { hasPlace } from '../../observation/goal-state.ts'
 import { positionOf } from '../../observation/graph-state.ts'
 import { obstacleTo } from '../../observation/obstacle.ts'
 import { readGuardsAgain } from '../../observation/readings.ts'
-import type { AgentView, RunView, SessionState } from '../../observation/session-state.ts'
+import type { AgentView, CallView, RunView, SessionState } from '../../observation/session-state.ts'
 import type { Refused } from '../../runelog/port.ts'
 import { othersTurn, sliceRunes } from '../../runelog/slices.ts'
 import { createVerifier } from '../../runes/verify.ts'
-import { createBatch, subject } from '../batch.ts'
-import { backOff } from '../decide-and-append.ts'
+import { type Batch, createBatch, subject } from '../batch.ts'
+import { backOff, refuseDamage } from '../decide-and-append.ts'
 import { ancestorsOf, isStoppedAbove } from '../delegation.ts'
 import { definitionOf, type Engine } from '../engine.ts'
 import { stackOf } from '../thrown.ts'
 import { afterGrace, leftBehind } from '../tools/carry-out.ts'
+import { advance } from './advance.ts'
+import { begin } from './effects.ts'
 import { cancelHeld, crash, requeueRun } from './end.ts'
 import {
   batchFor,
+  beginningOf,
   callsOf,
   commit,
   commitThen,
@@ -42,13 +47,15 @@ export async function drive(
   run_id: string,
 ): Promise<boolean> {
   if (held.has(run_id)) return false
-  const hold = await take(engine, session_id, run_id)
-  if (hold === undefined) return false
+  const taken = await take(engine, session_id, run_id)
+  if (taken === undefined) return false
+  const { hold, first } = taken
   held.set(run_id, hold)
   engine.log.debug('a run is taken', { session_id, run_id, epoch: hold.epoch })
   // Shutdown may have begun while the run was taken. From here on `held` has it, so a shutdown reaches it.
   hold.isLeaving = engine.isStopping()
   try {
+    for (const call of first) begin(hold, hold.state.calls.get(call.call_id) ?? call)
     await untilOver(hold, step)
   } catch (error) {
     if (error instanceof Fault && error.kind === 'store') throw error
@@ -85,7 +92,8 @@ async function afterRefusal({ engine, state, answer }: Hold, refused: Refused, l
   if (answer !== undefined && isFault(refused, 'budget_spent')) answer.overspent = refused
   else if (answer !== undefined && isFault(refused, 'key_taken') && !answer.taken.has(refused.details.key))
     answer.taken.set(refused.details.key, refused.details)
-  else if (!isFault(refused, 'stale_write')) throw refused
+  else if (isFault(refused, 'stale_write')) refuseDamage(refused)
+  else throw refused
   await backOff(engine, lost)
   await engine.sessions.refresh(state)
 }
@@ -143,11 +151,17 @@ async function contain(hold: Hold, error: unknown) {
   await untilOver(hold, () => crash(hold, error))
 }
 
+/** An append, and the calls that begin after it. */
+type Taking = { readonly batch: Batch; readonly first: readonly CallView[] }
+
+/** A run that was taken, and the calls that begin now. */
+type Taken = { readonly hold: Hold; readonly first: readonly CallView[] }
+
 /**
  * Takes a queued run: raises its epoch, and opens a turn unless one is still executing tools. Undefined: the run may
  * not be taken. This is not an error: the queue may deliver a run late or twice, and the log decides.
  */
-async function take(engine: Engine, session_id: string, run_id: string): Promise<Hold | undefined> {
+async function take(engine: Engine, session_id: string, run_id: string): Promise<Taken | undefined> {
   if (engine.isStopping()) return undefined
   for (let lost = 0; ; lost++) {
     await backOff(engine, lost)
@@ -159,8 +173,8 @@ async function take(engine: Engine, session_id: string, run_id: string): Promise
     const seen = state.event_id
     const leavePlace = takePlace(engine, state, run)
     if (leavePlace === undefined) return undefined
-    const hold = await tryToTake(engine, state, run).finally(leavePlace)
-    if (hold !== 'stale') return hold
+    const taken = await tryToTake(engine, state, run).finally(leavePlace)
+    if (taken !== 'stale') return taken
     // A subject that the decision depends on has moved. Decide again.
     await engine.sessions.refresh(state)
     if (state.event_id === seen) return undefined
@@ -172,31 +186,18 @@ export function mayBeTaken(state: SessionState, run: RunView): boolean {
   return run.status === 'queued' && obstacleTo(state, run) === null && !isStoppedAbove(state, run)
 }
 
-async function tryToTake(engine: Engine, state: SessionState, run: RunView): Promise<Hold | 'stale'> {
+async function tryToTake(engine: Engine, state: SessionState, run: RunView): Promise<Taken | 'stale'> {
   const { run_id, agent_id } = run
   // Before the run is taken: if this process does not have its agent, another one may.
   const definition = definitionOf(engine, state, agent_id)
-  const since = engine.leases.instant()
-  const batch = createBatch(state, engine.clock.now())
   const epoch = run.epoch + 1
-  const payload = { epoch, worker: engine.settings.worker, attempt: run.attempt + 1 }
-  batch.on(subject.run(run), 'graph_runner').move('turn.started', payload)
-  // The dialogue has the input already if the run has had a turn before.
-  if (run.turn_id === null) openTurn(engine, batch, run, run.has_begun ? (run.steers[0] ?? null) : run.input)
-  // The guards read the agent, the session and the runs above. If one of them moves first, this is decided again.
-  for (const id of [agent_id, state.session_id, ...ancestorsOf(state, run).map((above) => above.run_id)])
-    batch.restOn(id)
-  const taken = await engine.sessions.commit(state, batch, { expect: Object.fromEntries(batch.moved) })
-  if (isFault(taken, 'stale_write', 'transition_refused')) return 'stale'
-  accepted(taken)
-  engine.preserving.taken(run_id)
   const hold: Hold = {
     engine,
     state,
     run,
     agent: state.agents.get(agent_id) as AgentView,
     definition,
-    lease: engine.leases.hold(run_id, epoch, since),
+    lease: engine.leases.hold(run_id, epoch, engine.leases.instant()),
     epoch,
     inHand: new Map(),
     unknown: new Set(),
@@ -206,8 +207,59 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
     over: Promise.withResolvers<void>(),
     isLeaving: false,
   }
+  const { batch, first } = takingFirst(hold) ?? { batch: taking(hold), first: [] }
+  const terms = { expect: Object.fromEntries(batch.moved), begins: beginningOf(hold, first) }
+  let isTaken = false
+  try {
+    const taken = await engine.sessions.commit(state, batch, terms)
+    if (isFault(taken, 'stale_write', 'transition_refused')) return 'stale'
+    accepted(taken)
+    isTaken = true
+  } finally {
+    if (!isTaken) hold.lease.release()
+  }
+  engine.preserving.taken(run_id)
   hold.lease.signal.addEventListener('abort', () => stopEverything(hold), { once: true })
-  return hold
+  return { hold, first }
+}
+
+/** The append that takes a run. */
+function taking({ engine, state, run, epoch }: Hold): Batch {
+  const batch = createBatch(state, engine.clock.now())
+  const payload = { epoch, worker: engine.settings.worker, attempt: run.attempt + 1 }
+  batch.on(subject.run(run), 'graph_runner').move('turn.started', payload)
+  // The dialogue has the input already if the run has had a turn before.
+  if (run.turn_id === null) openTurn(engine, batch, run, run.has_begun ? (run.steers[0] ?? null) : run.input)
+  // The guards read the agent, the session and the runs above. If one of them moves first, this is decided again.
+  for (const id of [run.agent_id, state.session_id, ...ancestorsOf(state, run).map((above) => above.run_id)])
+    batch.restOn(id)
+  // The holder begins with the open calls of the turn, as they are now.
+  if (run.turn_id !== null) batch.restOn(run.turn_id)
+  for (const call_id of state.turns.get(run.turn_id ?? '')?.call_ids ?? []) {
+    const { execution_id = null, contract = null } = state.calls.get(call_id) ?? {}
+    if (execution_id === null || contract === null || isTerminal(contractMachine, contract)) continue
+    batch.restOn(call_id)
+    batch.restOn(execution_id)
+  }
+  return batch
+}
+
+/**
+ * The append that takes a run and begins calls of its turn, such as one that was approved. Undefined if more than that
+ * is to be done: the holder decides it, one step after the other.
+ */
+function takingFirst(hold: Hold): Taking | undefined {
+  const { run, state, engine } = hold
+  if (run.turn_id === null || run.cancel !== null || run.steers.length > 0 || engine.isStopping()) return undefined
+  if (state.turns.get(run.turn_id)?.state !== 'tool_executing') return undefined
+  const batch = taking(hold)
+  try {
+    const { begin: first, probe, unknowable } = advance(hold, batch, callsOf(hold))
+    return first.length > 0 && probe.length === 0 && unknowable === undefined ? { batch, first } : undefined
+  } catch {
+    // An error of the agent. It comes again in the first step, where it ends the run.
+    return undefined
+  }
 }
 
 /**

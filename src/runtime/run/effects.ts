@@ -16,12 +16,13 @@ import type { Asked, Tool } from '../tools/tool.ts'
 import { stepQuestion } from './advance.ts'
 import { ask, inputWithdrawn } from './calls.ts'
 import { recordReport } from './closing.ts'
-import { batchFor, commit, type Hold, type InHand, nudge, type Outcome } from './hold.ts'
+import { batchFor, commit, type Hold, type InHand, isCounted, nudge, type Outcome } from './hold.ts'
 
 /** Begins the effect of a call. Its start is committed; the lease is checked once more here. */
 export function begin(hold: Hold, call: CallView) {
   const tool = hold.definition.registry.find(call.name)
-  if (tool === undefined || !hold.lease.isValid()) return
+  if (tool === undefined || !hold.lease.isValid())
+    return hold.engine.atWork.end(call.execution_id ?? '', { how: 'threw', isLate: false })
   const abort = new AbortController()
   // The run was cancelled while the start was being committed: the tool is not called.
   if (hold.run.cancel === 'cancel' || hold.isLeaving) abort.abort()
@@ -54,12 +55,11 @@ function watched(hold: Hold, call: CallView, tool: Tool) {
   const { session_id } = hold.state
   const execution_id = call.execution_id ?? ''
   const { irreversible } = tool
-  // A reversible tool that may be repeated may also run twice at the same time, so it is not tracked.
-  const isCounted = irreversible || !tool.idempotent
+  const isTracked = isCounted(tool)
   const crashing = createCrashing(hold, call)
   let running: Promise<Json> | undefined
   const end = (how: 'returned' | 'threw', isLate = false) => {
-    if (isCounted) engine.atWork.end(execution_id, { how, isLate })
+    if (isTracked) engine.atWork.end(execution_id, { how, isLate })
   }
   const run: Tool['run'] = (args, context) => {
     running = inScopeOf(crashing.culprit, async () => tool.run(args, context))
@@ -69,7 +69,7 @@ function watched(hold: Hold, call: CallView, tool: Tool) {
     tool: { ...tool, run },
     /** Records for every process that the tool is at work. False: it must not be called. */
     async begin(): Promise<boolean> {
-      if (!isCounted) return lease.isValid()
+      if (!isTracked) return lease.isValid()
       const begun = engine.atWork.begin({ execution_id, run_id: call.run_id, epoch, irreversible }).catch((error) => {
         engine.warn('a tool is not called: its start could not be recorded', {
           execution_id,

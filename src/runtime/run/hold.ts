@@ -1,6 +1,9 @@
 import type { FaultOf } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import type { Json } from '../../kernel/json.ts'
+import { isTerminal } from '../../kernel/machine.ts'
+import type { MachineName } from '../../machines/all.ts'
+import { runMachine } from '../../machines/run.ts'
 import type {
   AgentView,
   BudgetSpent,
@@ -9,13 +12,14 @@ import type {
   SessionState,
   TurnView,
 } from '../../observation/session-state.ts'
-import type { Recorded, Refused } from '../../runelog/port.ts'
+import type { Beginning, Recorded, Refused } from '../../runelog/port.ts'
 import type { Evidence } from '../../runes/kinds.ts'
 import { type Batch, createBatch, type Subject, subject } from '../batch.ts'
 import type { AgentDefinition } from '../define-agent.ts'
 import type { Engine } from '../engine.ts'
 import type { Lease } from '../store.ts'
 import { type Outcome as Carried, leftBehind } from '../tools/carry-out.ts'
+import type { Tool } from '../tools/tool.ts'
 import type { Answer } from '../turns/answer.ts'
 
 /** A run that this worker holds, with the state that only this worker has. */
@@ -106,9 +110,10 @@ export function batchFor({ engine, state }: Hold): Batch {
 /**
  * Records under the fence: a worker that lost its run cannot commit. An append that moves the run, the session or a
  * question expects that none of them has moved: a request, a suspension or an answer that is recorded first is obeyed
- * first. After a refusal the step ends, and `drive` decides again. An empty batch records nothing.
+ * first. After a refusal the step ends, and `drive` decides again. An empty batch records nothing. The tools of the calls
+ * in `begin` are called next.
  */
-export async function commit(hold: Hold, batch: Batch): Promise<Recorded | Refused> {
+export async function commit(hold: Hold, batch: Batch, begin: readonly CallView[] = []): Promise<Recorded | Refused> {
   if (batch.runes.length === 0) return []
   const { engine, state, epoch } = hold
   const { run_id } = hold.run
@@ -116,10 +121,42 @@ export async function commit(hold: Hold, batch: Batch): Promise<Recorded | Refus
   const expect = Object.fromEntries([...batch.moved].filter(([id]) => isExpected(id)))
   // Set before the append: a reaction to the record may arrive here before the result of the append.
   if (batch.stateOf(run_id) === 'waiting_user') engine.preserving.parked(run_id)
-  const runes = await engine.sessions.commit(state, batch, { fence: { run_id, epoch }, expect })
+  const isLast = isTerminal(runMachine, batch.stateOf(run_id) ?? '') && isAllThereIs(hold)
+  const rest = isLast ? { restsAfter: state.event_id } : {}
+  const terms = { fence: { run_id, epoch }, expect, begins: beginningOf(hold, begin), ...rest }
+  const runes = await engine.sessions.commit(state, batch, terms)
   for (const call_id of hold.inHand.keys())
     if (state.calls.get(call_id)?.contract !== 'running') hold.inHand.delete(call_id)
   return runes
+}
+
+/** Whether a tool is recorded while it is at work. One that may be repeated may also run twice at the same time. */
+export const isCounted = ({ irreversible, idempotent }: Pick<Tool, 'irreversible' | 'idempotent'>) =>
+  irreversible || !idempotent
+
+/** The tools of calls that begin, as far as they are recorded while they are at work. */
+export function beginningOf({ run, epoch, definition }: Hold, begin: readonly CallView[]): readonly Beginning[] {
+  return begin.flatMap(({ name, execution_id }) => {
+    const tool = definition.registry.find(name)
+    const isTracked = execution_id !== null && tool !== undefined && isCounted(tool)
+    return isTracked ? [{ execution_id, run_id: run.run_id, epoch }] : []
+  })
+}
+
+/** More subjects than these are not looked through: the end of the run then wakes a worker for the session. */
+const fewSubjects = 200
+
+const ofRuns: ReadonlySet<string> = new Set<MachineName>([
+  ...(['session', 'agent', 'run', 'turn', 'tool', 'contract', 'interaction'] as const),
+])
+
+/** The session has no other work than this run: no queue, no delegated task, no plan and no goal. */
+function isAllThereIs({ state, run }: Hold): boolean {
+  const { subjects, session_id, openRuns, openAgents } = state
+  if (subjects.get(session_id)?.state !== 'active' || subjects.size > fewSubjects) return false
+  const hasOther = openRuns.keys().some((run_id) => run_id !== run.run_id)
+  const isDelegated = openAgents.values().some(({ parent_call_id }) => parent_call_id !== null)
+  return !(hasOther || isDelegated) && subjects.values().every(({ machine }) => ofRuns.has(machine))
 }
 
 /** Records the batch. The step then ends as `went`, unless the log refuses. */

@@ -1,10 +1,11 @@
 import type { FaultOf } from '../../faults/catalogue.ts'
 import { canonicalJson, type Json } from '../../kernel/json.ts'
+import { isTerminal } from '../../kernel/machine.ts'
 import { contractMachine } from '../../machines/contract.ts'
 import { toolMachine } from '../../machines/tool.ts'
 import { consequenceView, contractHistories, summary } from '../../observation/contract.ts'
 import { blankCall } from '../../observation/fold-run.ts'
-import type { CallView } from '../../observation/session-state.ts'
+import type { CallView, SessionState } from '../../observation/session-state.ts'
 import { claimKey, claims, isClaim, runesOf } from '../../runelog/models.ts'
 import type { Batch } from '../batch.ts'
 import { askPersonName, readEcsRequest } from '../ecs/request.ts'
@@ -87,7 +88,8 @@ async function plan(hold: Hold, received: WrittenCall, read: ReadCall): Promise<
   const claimOn = async (taken: string) => {
     const row = claimKey(tool.keyScope, state.session_id, taken)
     const claim = (await engine.runelog.row(claims, row))?.value
-    return claim !== undefined && isClaim(claim) ? claim : hold.answer?.taken.get(row)
+    if (claim !== undefined && isClaim(claim)) return claim
+    return hold.answer?.taken.get(row) ?? begunHere(state, taken)
   }
   // Each permission to repeat the action made one more key, derived from the one that was taken.
   let free = keyed.key
@@ -98,6 +100,15 @@ async function plan(hold: Hold, received: WrittenCall, read: ReadCall): Promise<
     free = again
   }
   return { call: { ...planned, idempotency_key: free } }
+}
+
+/** A call of the folded session that holds a key, whatever the rows say. The fold forgets one that ended with its round. */
+function begunHere({ session_id, calls }: SessionState, key: string): Taken | undefined {
+  for (const { execution_id, contract: at, irreversible, idempotency_key } of calls.values()) {
+    if (!irreversible || idempotency_key !== key || execution_id === null || at === null) continue
+    if (at === 'completed' || !isTerminal(contractMachine, at)) return { execution_id, session_id, state: at }
+  }
+  return undefined
 }
 
 const isOneAction = (tool: Tool) => tool.irreversible && tool.dedupe

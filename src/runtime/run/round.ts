@@ -63,7 +63,7 @@ async function proceed(hold: Hold, batch: Batch, calls: readonly CallView[]): Pr
     if (next.ask.length > 0 || next.isAsking) return park(hold, batch, calls, next.ask)
     return commitThen(hold, batch, finishTools(hold, batch, calls))
   }
-  const recorded = await commit(hold, batch)
+  const recorded = await commit(hold, batch, next.begin)
   if (recorded instanceof Fault) return recorded
   for (const call of next.begin) begin(hold, hold.state.calls.get(call.call_id) ?? call)
   for (const call of next.probe) continueLost(hold, call)

@@ -1,6 +1,6 @@
 import { isShown } from '../../observation/visible.ts'
 import type { Rune } from '../../runes/rune.ts'
-import type { EphemeralDelta } from '../../runtime/engine.ts'
+import type { EphemeralDelta } from '../../runtime/delta.ts'
 import type { SessionEvent } from '../../wire/session-event.ts'
 
 /** Which of the two views of a session a reader asked for. */

@@ -1,9 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
+import { createDeltaGate } from '../../observation/delta-gate.ts'
 import { sessionEvents } from '../../observation/session-event.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import { othersTurn } from '../../runelog/slices.ts'
 import type { Rune } from '../../runes/rune.ts'
-import type { EphemeralDelta } from '../../runtime/engine.ts'
+import type { EphemeralDelta } from '../../runtime/delta.ts'
 import { type Connection, createAudience, type Reader } from './connection.ts'
 import { deltaFrame, heartbeat, runeFrames, type View } from './frames.ts'
 
@@ -40,6 +41,7 @@ export function createSessionHub(
   { head, failed, empty }: { head: number; failed: (error: unknown) => void; empty: () => void },
 ) {
   const contracts = createContracts(runelog, session_id)
+  const gate = createDeltaGate()
   const { add, readers, live, beat, cut: cutAll } = createAudience<SessionReader>(empty)
   /** Pages that are still in use, by view and first event, and pages that are being made. */
   const pages = new Map<string, { readonly bytes: WeakRef<Buffer>; readonly to: number }>()
@@ -65,6 +67,7 @@ export function createSessionHub(
   async function framesOf(runes: readonly Rune[], views: ReadonlySet<View>): Promise<ReadonlyMap<View, string>> {
     const texts = new Map([...views].map((view) => [view, '']))
     for (const rune of runes) {
+      gate.note(rune)
       const events = await eventsOf(rune)
       for (const view of views) texts.set(view, `${texts.get(view)}${runeFrames(rune, events, view)}`)
     }
@@ -201,7 +204,7 @@ export function createSessionHub(
       if (!isReading) void advance()
     },
     pass(delta: EphemeralDelta) {
-      if (live.size === 0) return
+      if (live.size === 0 || !gate.passes(delta)) return
       const bytes = Buffer.from(deltaFrame(delta))
       for (const { connection } of live) connection.offer(bytes)
     },

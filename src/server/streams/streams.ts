@@ -53,21 +53,18 @@ export function createStreams({ backend, timers, warn }: StreamPorts, given: Par
   const hubs = () => [...sessions.values(), ...[...runs.values()].flatMap((of) => [...of.values()])]
   const failed = (error: unknown) => warn('a stream could not be read', { error: readThrown(error).message })
 
-  const unsubscribes = [
-    runelog.watch((session_ids, source) => {
-      if (source === 'lost') {
-        for (const hub of hubs()) hub.wake()
-        summaries?.lost()
-        return
-      }
-      for (const session_id of session_ids) {
-        sessions.get(session_id)?.wake()
-        summaries?.touch(session_id)
-        for (const hub of runs.get(session_id)?.values() ?? []) hub.wake()
-      }
-    }),
-    backend.listen((delta) => sessions.get(delta.session_id)?.pass(delta)),
-  ]
+  const unwatch = runelog.watch((session_ids, source) => {
+    if (source === 'lost') {
+      for (const hub of hubs()) hub.wake()
+      summaries?.lost()
+      return
+    }
+    for (const session_id of session_ids) {
+      sessions.get(session_id)?.wake()
+      summaries?.touch(session_id)
+      for (const hub of runs.get(session_id)?.values() ?? []) hub.wake()
+    }
+  })
 
   function beat() {
     stopBeating = timers.after(heartbeat_ms, beat)
@@ -126,8 +123,13 @@ export function createStreams({ backend, timers, warn }: StreamPorts, given: Par
       return (socket, headers) => {
         let hub = sessions.get(session_id)
         if (hub === undefined) {
-          const empty = () => sessions.delete(session_id)
-          hub = createSessionHub(runelog, session_id, { head: last, failed, empty })
+          const empty = () => {
+            sessions.delete(session_id)
+            unsubscribe()
+          }
+          const opened = createSessionHub(runelog, session_id, { head: last, failed, empty })
+          const unsubscribe = backend.listen(session_id, opened.pass)
+          hub = opened
           sessions.set(session_id, hub)
         }
         hub.join(connect(socket, headers), cursor, view)
@@ -178,7 +180,7 @@ export function createStreams({ backend, timers, warn }: StreamPorts, given: Par
     cut,
 
     close() {
-      for (const unsubscribe of unsubscribes) unsubscribe()
+      unwatch()
       stopBeating()
       cut()
     },
