@@ -20,7 +20,7 @@ export function backendOf(sw: Statewright, { signer, publicKey }: StoreKey, now:
     commands: async () => sw,
     plans: async () => sw.plans,
     abandoned: sw.runs.abandoned,
-    listen: sw.runs.listen,
+    listen: (sessionId, listener) => sw.runs.listen(listener, { sessionId }),
   })
 }
 

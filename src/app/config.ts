@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { type McpServer, mcpServers } from '../adapters/mcp/server-config.ts'
 import { faults } from '../faults/catalogue.ts'
 import type { Problem } from '../kernel/json.ts'

@@ -46,6 +46,7 @@ export function connect(store: Store, parts: Parts) {
       autonomy,
       isExclusive,
       ...(member === undefined ? {} : { member }),
+      ...(shared === undefined ? {} : { deltas: shared.deltas }),
       clock: ports.clock ?? shared?.clock ?? systemClock,
       timers: ports.timers ?? systemTimers,
       random: ports.random ?? systemRandom,

@@ -115,20 +115,18 @@ async function theRecord({ runelog }: ExistingStore, sessions: readonly string[]
   const what = 'record'
   let events = 0
   for (const session_id of sessions) {
-    const verifier = createVerifier(session_id, {
-      ...hostPorts,
-      check: checkSignature,
-      trusted: undefined,
-      readAgain: readGuardsAgain,
+    const ports = { ...hostPorts, check: checkSignature, trusted: undefined, readAgain: readGuardsAgain }
+    const verifier = createVerifier(session_id, ports)
+    const before = events
+    const found = await firstBad(runelog.records(session_id), verifier, () => {
+      events = before + verifier.head().event_id
+      return events >= most_events ? 'stop' : undefined
     })
-    const found = await firstBad(runelog.records(session_id), verifier, () =>
-      ++events === most_events ? 'stop' : undefined,
-    )
     if (found !== undefined) {
       const says = `${session_id} event ${found.event_id}: ${found.problem}`
       return bad(what, says, '"statewright verify" names all damage; keep the files, then restore a copy')
     }
-    if (events === most_events) return good(what, `the first ${events} events verify`)
+    if (events >= most_events) return good(what, `the first ${events} events verify`)
   }
   return good(what, `its ${events} events verify`)
 }

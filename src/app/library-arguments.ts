@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { goalOptions } from '../autonomy/goals/goal-context.ts'
 import { faults } from '../faults/catalogue.ts'
 import { boundedJson, jsonLimits, mostProblems, type Problem } from '../kernel/json.ts'
@@ -241,6 +241,7 @@ const runelog = {
 } satisfies Shapes<RunelogReader>
 const follow = { ...session, after: from, signal: z.instanceof(AbortSignal) }
 const records = { ...session, after: from.optional() }
+const listening = { options: closedObject({ sessionId: z.string().optional() }) }
 const listener = { listener: z.custom<Listener>((given) => typeof given === 'function', 'It is not a function.') }
 
 const output = { ref: z.string().min(1).max(1_000) }
@@ -301,9 +302,10 @@ export function checkingArguments(sw: Statewright, warn: Warn, refuseClosed: () 
       ...runs,
       start: async (asked) => checkingHandle(await runs.start(asked)),
       get: async (run_id) => checkingHandle(await runs.get(run_id)),
-      listen(given) {
+      listen(given, options) {
         refuseClosed()
-        return sw.runs.listen(given)
+        if (options !== undefined) readArguments('runs.listen', listening, [options])
+        return sw.runs.listen(given, options)
       },
     },
     sessions: checking('sessions.', sw.sessions, shapes.sessions),

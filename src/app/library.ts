@@ -85,7 +85,7 @@ export function createGroups(
         }
       },
       abandoned: runtime.abandoned,
-      listen: runtime.listen,
+      listen: (listener, { sessionId } = {}) => runtime.listen(listener, sessionId),
     },
     sessions: {
       create: async (session) => asOptions(await runtime.createSession(asRecord(session))),
@@ -113,9 +113,8 @@ export function createGroups(
         const own = await runesOf(runelog, interaction_id)
         const [{ session_id, call_id, execution_id } = {}] = own
         const about = [call_id, execution_id].flatMap((id) => (id === undefined ? [] : [runesOf(runelog, id)]))
-        const state = await sessions.load(session_id ?? '')
-        const steps = [own, ...(await Promise.all(about))].flat()
-        return { ...cardOf({ state, steps }, interaction_id), ...question }
+        const [state, ...more] = await Promise.all([sessions.load(session_id ?? ''), ...about])
+        return { ...cardOf({ state, steps: [own, ...more].flat() }, interaction_id), ...question }
       },
       approve: (id, { digest, ...options } = {}) =>
         reply(id, { reply: withoutUndefined({ decision: 'approve', digest: digest ?? undefined }), ...options }),

@@ -26,6 +26,7 @@ import { type Blobs, memoryBlobs, runningRuns, type SharedStore } from '../runti
 import { parseStoreUrl } from '../surface/store-url.ts'
 import type { BackedUp, ExistingStore } from '../surface/wiring.ts'
 import { defaultSettings } from './defaults.ts'
+import { proveHere, proveInThreads } from './prove.ts'
 import { keyFault, keyFileOf, keyOf, signerOf } from './store-key.ts'
 import { cleaning, type Warn, warnOnStderr } from './warnings.ts'
 
@@ -95,8 +96,9 @@ export async function openStore(url: string, how: StoreOptions = {}): Promise<St
   }
   if (place.kind === 'sqlite') {
     const { path } = place
-    const blobs = withoutSecrets(fileBlobs(`${path}.blobs`), redactor)
-    const runelog = await openSqliteRunelog(path, ports, { ...options, eraseBlobs: blobs.erase })
+    const { leftovers: leftBlobs, ...files } = fileBlobs(`${path}.blobs`)
+    const blobs = withoutSecrets(files, redactor)
+    const runelog = await openSqliteRunelog(path, ports, { ...options, eraseBlobs: blobs.erase, leftBlobs })
     try {
       const release = claimOwnFile(path)
       const foldCache = openFoldCache(`${path}.cache`, ports.signer)
@@ -153,13 +155,17 @@ export async function openExisting(url: string, use: 'look' | 'change'): Promise
     const { strays, ...runelog } = await openSqliteReadOnly(path, models)
     const discard = () => Promise.reject(new Error('This store is open for reading only.'))
     // No other process writes while the store is open here, so every running run is abandoned.
-    return { runelog, ...key, abandoned: () => runningRuns(runelog), damages, strays, discard }
+    const prove: ExistingStore['prove'] = (asked, trusted) => proveInThreads(runelog, asked, { path, trusted })
+    return { runelog, ...key, abandoned: () => runningRuns(runelog), prove, damages, strays, discard }
   }
-  const eraseBlobs = fileBlobs(`${path}.blobs`).erase
-  const { strays, ...runelog } = await openSqliteRunelog(path, { ...hostPorts, ...key }, { models, eraseBlobs })
+  const { erase: eraseBlobs, leftovers: leftBlobs } = fileBlobs(`${path}.blobs`)
+  const options = { models, eraseBlobs, leftBlobs }
+  const { strays, ...runelog } = await openSqliteRunelog(path, { ...hostPorts, ...key }, options)
   const redact = withoutTrace(runelog, `${path}.cache`, key.signer)
   const abandoned = () => runningRuns(runelog)
-  return { runelog: { ...runelog, redact }, ...key, abandoned, damages, strays, discard: ({ file }) => rm(file) }
+  const prove: ExistingStore['prove'] = (asked, trusted) => proveHere(runelog, asked, trusted)
+  const discard: ExistingStore['discard'] = ({ file }) => rm(file)
+  return { runelog: { ...runelog, redact }, ...key, abandoned, prove, damages, strays, discard }
 }
 
 /** Removes the session from the fold cache before the redaction, since this process may be killed in between. */
@@ -179,7 +185,8 @@ async function existingPostgres(url: string): Promise<ExistingStore> {
   const key = keyOf(url)
   const { damages, ...runelog } = await openPostgresRunelog(url, { ...hostPorts, ...key }, { segments, models })
   const abandoned = () => abandonedRuns(url)
-  return { runelog, ...key, abandoned, damages, strays: async () => [], discard: async () => {} }
+  const prove: ExistingStore['prove'] = (asked, trusted) => proveHere(runelog, asked, trusted)
+  return { runelog, ...key, abandoned, prove, damages, strays: async () => [], discard: async () => {} }
 }
 
 /** Copies a SQLite store. Leaves out a key file that does not hold the key of the store. */

@@ -1,7 +1,7 @@
 import type { Finding, Machine } from '../kernel/machine.ts'
 import { readGuard, restingState, viewOf } from '../kernel/transition.ts'
 import { machineNamed } from '../machines/all.ts'
-import { carriedEdges, concernNames, type Rune, type StoredRecord, toRune } from '../runes/rune.ts'
+import { carriedEdges, concernNames, type Rune } from '../runes/rune.ts'
 import { foldSession, newSessionState } from './fold-session.ts'
 import { recordedFacts, type Situation } from './guard-facts.ts'
 import { checkSequence } from './sequence.ts'
@@ -11,13 +11,13 @@ const subjectNames = ['subject_id', ...concernNames.filter((name) => name !== 'a
 
 /**
  * Checks that the moves of a session follow on each other. Reads their guards again, each over the record before its
- * move, and reports differences. It takes the records in order. A guard that reads a fact outside the record, such as
+ * move, and reports differences. It takes the runes in order. A guard that reads a fact outside the record, such as
  * the config of a process, is left out.
  */
-export function readGuardsAgain(session_id: string): (record: StoredRecord) => string | undefined {
+export function readGuardsAgain(session_id: string): (rune: Rune) => string | undefined {
   const state = newSessionState(session_id)
   const sequenceProblem = checkSequence()
-  /** Ids in erased records. Guards may have read the erased content, so guards about the same ids are left out. */
+  /** Ids in erased runes. Guards may have read the erased content, so guards about the same ids are left out. */
   const erased = new Set<string>()
 
   function problemOf(rune: Rune): string | undefined {
@@ -42,12 +42,17 @@ export function readGuardsAgain(session_id: string): (record: StoredRecord) => s
     )
   }
 
-  return (record) => {
+  function isAboutErased(rune: Rune): boolean {
+    if (!rune.redacted && erased.size === 0) return false
+    const ids = subjectNames.flatMap((name) => rune[name] ?? [])
+    if (rune.redacted) for (const id of ids) erased.add(id)
+    return ids.some((id) => erased.has(id))
+  }
+
+  return (rune) => {
     try {
-      const rune = toRune(record, '')
-      const ids = subjectNames.flatMap((name) => rune[name] ?? [])
-      if (rune.redacted) for (const id of ids) erased.add(id)
-      const problem = sequenceProblem(rune) ?? (ids.some((id) => erased.has(id)) ? undefined : problemOf(rune))
+      const isLeftOut = isAboutErased(rune)
+      const problem = sequenceProblem(rune) ?? (isLeftOut ? undefined : problemOf(rune))
       foldSession(state, rune)
       return problem
     } catch {
@@ -59,9 +64,19 @@ export function readGuardsAgain(session_id: string): (record: StoredRecord) => s
 /** The findings of a trigger's guards, if they read only facts of the record. */
 function readAgain(machine: Machine, on: string, now: Situation): [string, Finding][] {
   const view = viewOf(recordedFacts(machine.name, on, now))
-  const guards = machine.transitions.flatMap((edge) => (edge.on === on ? (edge.when ?? []) : []))
-  return guards.flatMap((guard): [string, Finding][] => {
+  return guardsOn(machine, on).flatMap((guard): [string, Finding][] => {
     const found = readGuard(machine, guard, view)
     return typeof found === 'string' ? [] : [[guard, found]]
   })
 }
+
+/** The guards on all edges of a trigger. */
+function guardsOn(machine: Machine, on: string): readonly string[] {
+  const known = guards.get(machine) ?? new Map<string, readonly string[]>()
+  guards.set(machine, known)
+  const found = known.get(on) ?? machine.transitions.flatMap((edge) => (edge.on === on ? (edge.when ?? []) : []))
+  known.set(on, found)
+  return found
+}
+
+const guards = new WeakMap<Machine, Map<string, readonly string[]>>()

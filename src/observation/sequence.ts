@@ -1,9 +1,9 @@
 import { followRows } from '../kernel/coupling.ts'
 import { isTerminal } from '../kernel/machine.ts'
+import { restingState } from '../kernel/transition.ts'
 import { type MachineName, machineOf } from '../machines/all.ts'
 import { couplings } from '../machines/couplings.ts'
-import { type Carrier, type RecordedMove, threadOf } from '../runes/rune.ts'
-import { movesOf } from './subject-moves.ts'
+import { type Carrier, carriedMoves, type RecordedMove, threadOf } from '../runes/rune.ts'
 
 /** The part of a rune that the check reads: its header. An erased payload makes no difference. */
 export type Recorded = Carrier & Partial<RecordedMove>
@@ -35,31 +35,33 @@ export function checkSequence(): (rune: Recorded) => string | undefined {
   function moveProblem(rune: Recorded): string | undefined {
     const { subject_id = '', from = null, to = '', trigger = null, run_id = '' } = rune
     const machine = machineOf(rune.machine as MachineName)
-    const who = `${machine.name} ${subject_id}`
+    const who = () => `${machine.name} ${subject_id}`
     const at = states.get(subject_id) ?? (machine.opens === null ? machine.initial : null)
     if (from !== at) {
-      if (from === null) return `${who} was opened before.`
-      return at === null ? `${who} moves, and nothing opened it.` : `it leaves ${from}, but ${who} was ${at}.`
+      if (from === null) return `${who()} was opened before.`
+      return at === null ? `${who()} moves, and nothing opened it.` : `it leaves ${from}, but ${who()} was ${at}.`
     }
     if (!isInRow({ machine: machine.name, trigger, thread: threadOf(machine.name, rune) }))
-      return `${who}: the moves that belong to ${trigger ?? 'its opening'} are not all there.`
+      return `${who()}: the moves that belong to ${trigger ?? 'its opening'} are not all there.`
     if (machine.name === 'interaction') ended.set(run_id, to)
     if (machine.name === 'run') {
       const how = needed[trigger ?? '']
-      if (how !== undefined && ended.get(run_id) !== how) return `${who}: no question of it was ${how}.`
+      if (how !== undefined && ended.get(run_id) !== how) return `${who()}: no question of it was ${how}.`
       ended.delete(run_id)
     }
     if (machine.name === 'run' || machine.name === 'agent')
       if (isTerminal(machine, to)) alive.delete(subject_id)
       else alive.add(subject_id)
     const [left] = to === 'closed' && machine.name === 'session' ? alive : []
-    return left && `${who} is closed while ${left} is not over.`
+    return left && `${who()} is closed while ${left} is not over.`
   }
 
-  function invariantProblem({ kind, machine, to, ...ids }: Recorded): string | undefined {
-    const { agent_id = '', turn_id = '', call_id = '', execution_id = '' } = ids
+  function invariantProblem(rune: Recorded): string | undefined {
+    const { kind, machine, to, agent_id = '', turn_id = '', call_id = '', execution_id = '' } = rune
     if (kind === 'turn.started' && states.get(agent_id) !== 'idle')
       return `INV-TURN-SEQUENTIAL: agent ${agent_id} began turn ${turn_id} and was ${states.get(agent_id)}.`
+    if (machine !== 'contract' && kind !== 'tool.call' && kind !== 'tool.result' && !roundEnds.has(kind))
+      return undefined
     const owed = owing.get(turn_id) ?? new Set()
     if (kind === 'tool.result' && !owed.delete(call_id))
       return `INV-TOOL-TERMINAL: call ${call_id} was not made, or has a result already.`
@@ -73,9 +75,14 @@ export function checkSequence(): (rune: Recorded) => string | undefined {
     return open && `INV-TOOL-TERMINAL: ${open} is under way or has no result, and its round is over.`
   }
 
+  const stateOf = (subject_id: string) => states.get(subject_id)
   return (rune) => {
-    const problem = (rune.machine === undefined ? undefined : moveProblem(rune)) ?? invariantProblem(rune)
-    for (const { subject_id, to } of movesOf(rune, states)) states.set(subject_id, to)
+    const { machine, subject_id, to } = rune
+    const problem = (machine === undefined ? undefined : moveProblem(rune)) ?? invariantProblem(rune)
+    const carried = carriedMoves(rune, stateOf)
+    if (machine !== undefined && subject_id !== undefined && to !== undefined)
+      states.set(subject_id, restingState(machineOf(machine as MachineName), to))
+    for (const { subject_id, to } of carried) states.set(subject_id, to)
     return problem
   }
 }

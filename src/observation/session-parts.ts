@@ -1,3 +1,4 @@
+import type { Json } from '../kernel/json.ts'
 import { isTerminal } from '../kernel/machine.ts'
 import { agentMachine } from '../machines/agent.ts'
 import { runMachine } from '../machines/run.ts'
@@ -6,12 +7,23 @@ import { newSessionState } from './fold-session.ts'
 import type { RunView, SessionState } from './session-state.ts'
 
 /** Raise it when the fold or its shape changes: a fold cache of another version is not read. */
-const foldVersion = 14
+const foldVersion = 15
 
 /** The number of messages of a dialogue, or of runs, in one part. A complete part is never written again. */
 const partSize = 500
+/** How many of them stand in one line. Short texts take the place of earlier ones in memory; long ones need new pages. */
+const lineSize = 50
 
-/** A folded session as texts. Older messages and ended runs have their own parts, so a save costs only the new ones. */
+function linesOf(list: readonly object[]): string {
+  const lines: string[] = []
+  for (let from = 0; from < list.length; from += lineSize) lines.push(JSON.stringify(list.slice(from, from + lineSize)))
+  return lines.join('\n')
+}
+
+/**
+ * A folded session as texts of lines of JSON. Older messages and ended runs have their own parts, so a save costs only the
+ * new ones.
+ */
 export function toParts(state: SessionState, written: ReadonlySet<string>, hash: string): Map<string, string> {
   const parts = new Map<string, string>()
   const agents = [...state.agents.values()].map((agent) => {
@@ -19,7 +31,7 @@ export function toParts(state: SessionState, written: ReadonlySet<string>, hash:
     const complete = completeParts(messages, [...open.values()])
     for (let n = 0; n < complete; n++) {
       const name = `${agent.agent_id}/${n}`
-      if (!written.has(name)) parts.set(name, JSON.stringify(messages.slice(n * partSize, (n + 1) * partSize)))
+      if (!written.has(name)) parts.set(name, linesOf(messages.slice(n * partSize, (n + 1) * partSize)))
     }
     const recent = messages.slice(complete * partSize)
     return { ...agent, dialogue: { ...rest, complete, recent, open: [...open] } }
@@ -37,8 +49,7 @@ export function toParts(state: SessionState, written: ReadonlySet<string>, hash:
       continue
     }
     run_parts.push(name)
-    if (!written.has(name))
-      parts.set(name, JSON.stringify(some.map((run) => ({ run, subject: subjects.get(run.run_id) }))))
+    if (!written.has(name)) parts.set(name, linesOf(some.map((run) => ({ run, subject: subjects.get(run.run_id) }))))
     for (const { run_id } of some) subjects.delete(run_id)
   }
   const head = {
@@ -66,33 +77,38 @@ function completeParts(messages: readonly Message[], open: readonly { position: 
   return (first - (first % partSize)) / partSize
 }
 
-/** Reads a session back, with the hash of its last rune. Undefined: another version wrote it, or a part is missing. */
-export function fromParts(session_id: string, parts: ReadonlyMap<string, string>) {
-  const text = parts.get('head')
-  if (text === undefined) return undefined
-  const head = JSON.parse(text) as Head
-  if (head.fold_version !== foldVersion || head.session_id !== session_id) return undefined
+/**
+ * Reads a session back from its parts, each as the values of its lines, with the hash of its last rune. Undefined: another
+ * version wrote it, or a part is missing.
+ */
+export function fromParts(session_id: string, parts: ReadonlyMap<string, readonly Json[]>) {
+  // The shape of each part follows from its name and the version.
+  const linesIn = <T>(name: string) => parts.get(name) as readonly T[] | undefined
+  const head = linesIn<Head>('head')?.[0]
+  if (head === undefined || head.fold_version !== foldVersion || head.session_id !== session_id) return undefined
 
   const state = newSessionState(session_id)
   for (const { dialogue, ...agent } of head.agents) {
     const messages: Message[] = []
     for (let n = 0; n < dialogue.complete; n++) {
-      const part = parts.get(`${agent.agent_id}/${n}`)
+      const part = linesIn<Message[]>(`${agent.agent_id}/${n}`)?.flat()
       if (part === undefined) return undefined
-      for (const message of JSON.parse(part) as Message[]) messages.push(message)
+      for (const message of part) messages.push(message)
     }
     for (const message of dialogue.recent) messages.push(message)
     const { open, brief } = dialogue
-    state.agents.set(agent.agent_id, { ...agent, dialogue: { messages, open: new Map(open), calls: [], brief } })
+    const last = messages.findLast((message) => message.role === 'assistant' && message.calls.length > 0)
+    const calls = last?.role === 'assistant' ? [...last.calls] : []
+    state.agents.set(agent.agent_id, { ...agent, dialogue: { messages, open: new Map(open), calls, brief } })
   }
   for (const [id, subject] of head.subjects) state.subjects.set(id, subject)
   for (const [id, agent] of state.agents)
     if (!isTerminal(agentMachine, state.subjects.get(id)?.state)) state.openAgents.set(id, agent)
   const runs = [...head.runs]
   for (const name of head.run_parts) {
-    const part = parts.get(name)
+    const part = linesIn<{ run: RunView; subject: Values<'subjects'> }[]>(name)?.flat()
     if (part === undefined) return undefined
-    for (const { run, subject } of JSON.parse(part) as { run: RunView; subject: Values<'subjects'> }[]) {
+    for (const { run, subject } of part) {
       runs.push(run)
       state.subjects.set(run.run_id, subject)
     }

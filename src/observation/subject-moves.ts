@@ -1,7 +1,7 @@
 import type { Reading } from '../kernel/machine.ts'
 import { silentEdges } from '../kernel/transition.ts'
 import { declaredState, type MachineName, machineNamed } from '../machines/all.ts'
-import { type Carrier, carriedMoves, type RecordedMove, type Rune } from '../runes/rune.ts'
+import { carriedMoves, type Rune } from '../runes/rune.ts'
 import type { SubjectCard } from '../wire/machine.ts'
 
 /** One move of one subject, recorded by its own machine or carried by another. An opening has no `from` and no `trigger`. */
@@ -35,8 +35,7 @@ export function movesIn(rune: Rune, states: ReadonlyMap<string, string>): readon
 
 type Bare = Omit<SubjectMove, 'at' | 'event_id'>
 
-/** The same from a header, without its event. */
-export function movesOf(rune: Carrier & Partial<RecordedMove>, states: ReadonlyMap<string, string>): readonly Bare[] {
+function movesOf(rune: Rune, states: ReadonlyMap<string, string>): readonly Bare[] {
   const { machine, subject_id, from = null, to, trigger = null, guards } = rune
   const carried = carriedMoves(rune, (id) => states.get(id)) as readonly Bare[]
   if (machine === undefined || subject_id === undefined || to === undefined) return carried

@@ -2,11 +2,11 @@ import { open } from 'node:fs/promises'
 import { faults, fileRefused } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { readGuardsAgain } from '../../observation/readings.ts'
-import { type Damage, firstBad } from '../../runelog/damage.ts'
+import type { Damage } from '../../runelog/damage.ts'
 import type { Stray } from '../../runelog/segment.ts'
 import { checkpointOf, createBundleVerifier } from '../../runes/bundle.ts'
 import { type Checkpoint, checkpointProblem } from '../../runes/checkpoint.ts'
-import { type BadEvent, createVerifier, type LogFormat, type Redacted } from '../../runes/verify.ts'
+import type { BadEvent, LogFormat, Redacted } from '../../runes/verify.ts'
 import type { Client } from '../../surface/client.ts'
 import { auditSession } from '../../surface/operations/runes.ts'
 import type { ExistingStore } from '../../surface/wiring.ts'
@@ -106,7 +106,6 @@ function redactionLine(session_id: string, { event_id, redacted_by, reason, is_a
 }
 
 async function verifyHere(call: VerifyCall, store: ExistingStore, marks: Marks, keys: Keys): Promise<number> {
-  const { sha256, checkSignature: check } = call.io.host
   const { runelog } = store
   const [given] = call.words
   const named = given === undefined || marks.has(given) ? given : await sessionNamed(store, given)
@@ -115,25 +114,32 @@ async function verifyHere(call: VerifyCall, store: ExistingStore, marks: Marks, 
     throw faults.not_found({ what: 'session', id: named })
   const asked = named === undefined ? [...new Set([...known, ...marks.keys()])] : [named]
   const trusted = keys ?? ownKey(store)
-  const verdicts: Verdict[] = []
-  let seen = 0
-  const doing = () => `verifying: ${verdicts.length} of ${asked.length} sessions, ${seen} events`
-  await busy(call.io, doing, async () => {
-    for (const session_id of asked) {
-      const kept = marks.get(session_id) ?? []
-      const verifier = createVerifier(session_id, { sha256, check, trusted, readAgain: readGuardsAgain }, kept)
-      const first_bad = await firstBad(runelog.records(session_id), verifier, () => {
-        seen += 1
-        return undefined
-      })
-      const { event_id: events, hash: head } = verifier.head()
-      const about = { session_id, events, head, checkpoints: kept.length, public_key: null }
-      verdicts.push({ ...about, first_bad: first_bad ?? null, redactions: verifier.redactions(), format: 3 })
-    }
-  })
+  const toProve = asked.map((session_id) => ({ session_id, marks: marks.get(session_id) ?? [] }))
   // For one session the log is enough. For the whole store, the read models and files are checked too.
   const isWhole = named === undefined
-  const damages = [...keyDamage(trusted, marks), ...(isWhole ? await Array.fromAsync(store.damages()) : [])]
+  const found = new Map<string, Verdict>()
+  const damages = keyDamage(trusted, marks)
+  let seen = 0
+  const doing = () => `verifying: ${found.size} of ${asked.length} sessions, ${seen} events`
+  await busy(call.io, doing, async () => {
+    for await (const proved of store.prove(toProve, trusted)) {
+      const { session_id, events, head, first_bad, redactions } = proved
+      const checkpoints = marks.get(session_id)?.length ?? 0
+      found.set(session_id, {
+        session_id,
+        events,
+        head,
+        checkpoints,
+        public_key: null,
+        first_bad,
+        redactions,
+        format: 2,
+      })
+      seen += proved.events
+    }
+    if (isWhole) damages.push(...(await Array.fromAsync(store.damages())))
+  })
+  const verdicts = asked.flatMap((session_id) => found.get(session_id) ?? [])
   return report(call, verdicts, { damages, strays: isWhole ? await store.strays() : [] })
 }
 
@@ -142,7 +148,7 @@ async function verifyThere(client: Client, given: string | undefined): Promise<r
   const verdicts: Verdict[] = []
   for (const session_id of await sessionIds(client, given)) {
     const { events, head, first_bad, redactions } = await client.call(auditSession, { params: { session_id } })
-    verdicts.push({ session_id, events, head, checkpoints: 0, public_key: null, first_bad, redactions, format: 3 })
+    verdicts.push({ session_id, events, head, checkpoints: 0, public_key: null, first_bad, redactions, format: 2 })
   }
   return verdicts
 }
