@@ -11,8 +11,9 @@ import fastify from 'fastify'
 import { z } from 'zod'
 import { hostPorts, systemTimers } from '../src/adapters/host/ports.ts'
 import { backendOf } from '../src/app/backend.ts'
+import { openStore } from '../src/app/open-store.ts'
 import { createStatewright } from '../src/app/statewright.ts'
-import type { Runelog } from '../src/runelog/port.ts'
+import { accepted } from '../src/faults/catalogue.ts'
 import type { Draft } from '../src/runes/rune.ts'
 import { agent } from '../src/runtime/define-agent.ts'
 import { call, say, scriptedModel } from '../src/runtime/scripted-model.ts'
@@ -53,12 +54,13 @@ const model = scriptedModel([
   call('shop.look_up', { order: '43' }),
   say('Done.'),
 ])
+const store = await openStore(`sqlite:${join(folder, 'bench.db')}`)
+const { runelog } = store
 const sw = await createStatewright({
-  store: `sqlite:${join(folder, 'bench.db')}`,
+  store,
   agents: { support: agent({ role: 'support', model, tools: [lookUp] }) },
   policy: { mode: 'full_access' },
 })
-const runelog = sw.runelog as Runelog
 
 /** When each commit of this process was done, by the clock that all processes of the machine share. */
 const commits: bigint[] = []
@@ -115,7 +117,7 @@ const delta = (): Draft => ({
   payload: { content: 'x'.repeat(200), channel: 'text', round: 1, offset: 0 },
 })
 
-const append = () => runelog.append({ session_id: quiet_id, runes: [delta()] })
+const append = async () => accepted(await runelog.append({ session_id: quiet_id, runes: [delta()] }))
 
 /** One event after the other, each recorded before the next. */
 async function write(events: number) {

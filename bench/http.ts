@@ -7,20 +7,21 @@
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Order, Ready } from './http-server.ts'
+import { at, median, ratio, roundsOr, show } from './support/numbers.ts'
+import { createReport } from './support/report.ts'
+import { scratch } from './support/scratch.ts'
 
-const rounds = Number(process.env.ROUNDS ?? 7)
+const rounds = roundsOr(7)
 const slice_ms = 400
 const connections = 32
 const pipelined = 4
 const readers = 1_000
 const burst = 100
 
-const folder = mkdtempSync(join(tmpdir(), 'bench-http-'))
+const { folder } = scratch()
 const child = fork(join(import.meta.dirname, 'http-server.ts'), [folder])
 const [ready] = (await once(child, 'message')) as [Ready]
 const token = 'a-token-for-the-bench'
@@ -141,13 +142,8 @@ async function latencies(path: string, rate: number): Promise<readonly number[]>
   for (const socket of sockets) socket.destroy()
   if (arrived.length !== commits.length * sockets.length)
     throw new Error(`${arrived.length} events arrived, of ${commits.length * sockets.length}.`)
-  return arrived.map(({ id, at }) => Number(at - BigInt(commits[id - from - 1] ?? 0)) / 1e6).sort((a, b) => a - b)
+  return arrived.map(({ id, at }) => Number(at - BigInt(commits[id - from - 1] ?? 0)) / 1e6)
 }
-
-const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
-const whole = (n: number) => Math.round(n).toLocaleString('en')
-const line = (what: string, value: string, note = '') => console.log(`${what.padEnd(40)}${value.padStart(9)}   ${note}`)
-const verdict = (met: boolean, target: string) => `${met ? 'reached' : 'MISSED'}: ${target}`
 
 interface Contender {
   readonly label: string
@@ -165,24 +161,21 @@ async function compare(contenders: readonly Contender[]) {
       if (round > 0) all[i]?.push(measured)
     }
   for (const [i, { label, target }] of contenders.entries()) {
-    const rates = all[i]?.map(({ rate }) => rate) ?? []
-    const per_cpu = all[i]?.map((m) => m.per_cpu) ?? []
-    const against = (one: 'rate' | 'per_cpu') =>
-      median(all[i]?.map((m, round) => m[one] / (all[0]?.[round]?.[one] ?? 0)) ?? [])
-    const met = target === undefined ? '' : `; ${verdict(against('rate') >= target, `≥ ${target}`)}`
-    const ratio =
-      i === 0 ? '' : `${against('rate').toFixed(2)} × bare (${against('per_cpu').toFixed(2)} by processor time)`
-    line(
+    const of = (key: keyof Measured, contender = i) => all[contender]?.map((one) => one[key]) ?? []
+    const value = ratio(of('rate'), of('rate', 0))
+    const each = `${show(1e6 / median(of('per_cpu')))} µs of processor time each`
+    const byProcessor = show(ratio(of('per_cpu'), of('per_cpu', 0)))
+    report.row(
       label,
-      whole(median(rates)),
-      `${ratio}${met}${i === 0 ? `${whole(median(per_cpu))} per second of processor time` : ''}`,
+      show(median(of('rate'))),
+      i === 0 ? each : `${show(value)} × bare, ${byProcessor} × by processor time; ${each}`,
+      target === undefined ? undefined : { value, least: target },
     )
   }
 }
 
+const report = createReport('HTTP and streams', rounds)
 try {
-  const busy = loadavg().map((l) => l.toFixed(1))
-  console.log(`Node ${process.version}, ${cpus().length} cores, load ${busy.join(' ')}, median of ${rounds} rounds`)
   await compare([
     { label: 'bare Fastify JSON route, requests/s', measure: () => load(ready.bare_port, '/') },
     {
@@ -197,17 +190,17 @@ try {
   ])
 
   const stream = `/api/sessions/${ready.quiet_id}/stream?after=${ready.head}`
-  const sorted = await latencies(stream, 500)
-  const at = (part: number) => sorted[Math.floor(sorted.length * part)] ?? 0
-  line('commit to event at 500 runes/s, p50 ms', at(0.5).toFixed(2), verdict(at(0.5) <= 10, '≤ 10'))
-  line('commit to event at 500 runes/s, p99 ms', at(0.99).toFixed(2))
+  const waits = await latencies(stream, 500)
+  const p50 = at(waits, 0.5)
+  report.row('commit to event at 500 runes/s, p50', `${show(p50)} ms`, '', { value: p50, most: 10 })
+  report.row('commit to event at 500 runes/s, p99', `${show(at(waits, 0.99))} ms`)
 
   const bare = await read(ready.bare_stream_port, '/')
   const ours = await read(ready.port, `/api/sessions/${ready.quiet_id}/stream?after=${ready.head + 2_000}`)
   await compare([
-    { label: `bare writes to ${whole(readers)} sockets, events/s`, measure: () => bare.deliveries('write_bare') },
+    { label: `bare writes to ${show(readers)} sockets, events/s`, measure: () => bare.deliveries('write_bare') },
     {
-      label: `deliveries to ${whole(readers)} readers, events/s`,
+      label: `deliveries to ${show(readers)} readers, events/s`,
       target: 0.5,
       measure: () => ours.deliveries('write'),
     },
@@ -216,5 +209,4 @@ try {
 } finally {
   child.kill()
   await once(child, 'exit')
-  rmSync(folder, { recursive: true })
 }

@@ -1,260 +1,146 @@
 /**
- * The cost of a durable step, next to the least that it could cost and next to
- * LangGraph.js doing the same. A step is: the model answers with a call, the
- * contract is started, the effect takes place, its result is recorded; every
- * append is synced. Rounds are interleaved and medians taken: judge by ratios.
+ * The cost of a durable step, next to the least that it could cost and next to other engines. A step is: the model
+ * answers with a call, the tool answers with 1 kB, and both answers are recorded and synced. Every contender has a
+ * process of its own and warms up with `warm` steps. They take turns: judge by the ratios.
  *
- * `npm run bench:peers` installs what the comparison needs.
+ * `npm run bench:peers` installs the peers. `ONLY=sqlite`, `postgres`, `bytes` or names of peers measures less.
  */
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
-import { loadavg, tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { z } from 'zod'
-import { createStatewright } from '../src/app/statewright.ts'
-import { agent } from '../src/runtime/define-agent.ts'
-import { call, say, scriptedModel } from '../src/runtime/scripted-model.ts'
-import { tool } from '../src/runtime/tools/define-tool.ts'
+import { openPeers, type PeerMeasured, type Sizes } from './steps/beside.ts'
+import { bytesPerSmallRune, bytesPerStep } from './steps/bytes.ts'
+import { installed, missing, notInstalled, type Peer } from './steps/peers.ts'
+import { onPostgres } from './steps/postgres.ts'
+import { bareCommit } from './support/bare-commits.ts'
+import { measuredBy } from './support/child.ts'
+import { isWanted, median, ratio, roundsOr, show } from './support/numbers.ts'
+import { createReport } from './support/report.ts'
+import { scratch } from './support/scratch.ts'
 
-const rounds = Number(process.env.ROUNDS ?? 3)
-const folder = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'statewright-bench-'))
-const output = 'x'.repeat(1024)
-let files = 0
-const fresh = () => join(folder, `${++files}.db`)
-const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
-const show = (value: number) => (value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3))
+const rounds = roundsOr(5)
+const steps = Number(process.env.STEPS ?? 1_000)
+const warm = Math.min(steps, 300)
+const places = scratch()
+const { file } = places
 
-const echo = tool({ name: 'echo.it', input: z.object({ i: z.int() }), readOnly: true, run: () => output })
-
-/** A model that calls the tool `steps` times in each run. */
-const working = (steps: number) => {
-  const model = scriptedModel((_, said) => {
-    const at = said % (steps + 1)
-    return at < steps ? call('echo.it', { i: at % 1_000_003 }) : say('done')
-  })
-  return { a: agent({ role: 'a', model, tools: [echo], maxRounds: steps + 1 }) }
+interface Measured {
+  readonly clock_ms: number
+  readonly processor_ms: number
 }
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const began = performance.now()
-  await work()
-  return (performance.now() - began) / 1000
+interface Metered extends Measured {
+  readonly commits: { readonly count: number; readonly clock_ms: number; readonly processor_ms: number }
 }
 
-/**
- * One table, one insert of 1 KB per synced commit: nothing durable is cheaper.
- * With a pause before each commit, which is not counted, it tells what the disk
- * takes for that when it is left alone in between, as by a program that also works.
- */
-function floor(commits: number, pause_ms = 0): number {
-  const db = new DatabaseSync(fresh())
-  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE t (id INTEGER PRIMARY KEY, p TEXT)')
-  const insert = db.prepare('INSERT INTO t (p) VALUES (?)')
-  let spent = 0
-  for (let i = 0; i < commits; i++) {
-    for (const until = performance.now() + pause_ms; performance.now() < until; );
-    const began = performance.now()
-    insert.run(output)
-    spent += performance.now() - began
-  }
+const ours = (path: string, warmed: number): Measured =>
+  measuredBy('bench/steps/ours.ts', { store: `sqlite:${path}`, steps, warm: warmed })
+
+const metered = (path: string): Metered =>
+  measuredBy('bench/steps/ours.ts', { store: `sqlite:${path}`, steps, warm, isMetered: true })
+
+/** The average length of our records. A bare commit inserts as much. */
+function recorded(path: string): number {
+  const db = new DatabaseSync(path, { readOnly: true })
+  const lengths = 'length(header) + length(payload) + length(salt) + length(hash)'
+  const { bytes } = db.prepare(`SELECT avg(${lengths}) AS bytes FROM record`).get() as { bytes: number }
   db.close()
-  return (commits / spent) * 1000
+  return Math.round(bytes)
 }
 
-async function oneSession(steps: number): Promise<number> {
-  const sw = await createStatewright({ store: `sqlite:${fresh()}`, agents: working(steps) })
-  const seconds = await timed(async () => (await sw.runs.start({ agent: 'a', input: 'go' })).result())
-  await sw.close()
-  return steps / seconds
-}
-
-async function manySessions(sessions: number, steps: number): Promise<number> {
-  const sw = await createStatewright({ store: `sqlite:${fresh()}`, agents: working(steps) })
-  const seconds = await timed(() =>
-    Promise.all(
-      Array.from({ length: sessions }, async () => (await sw.runs.start({ agent: 'a', input: 'go' })).result()),
-    ),
-  )
-  await sw.close()
-  return (sessions * steps) / seconds
-}
-
-async function oneStepRun(runs: number): Promise<number> {
-  const sw = await createStatewright({ store: `sqlite:${fresh()}`, agents: working(1) })
-  const times: number[] = []
-  for (let i = 0; i < runs; i++)
-    times.push(await timed(async () => (await sw.runs.start({ agent: 'a', input: 'go' })).result()))
-  await sw.close()
-  return median(times) * 1000
-}
-
-/** Submit, suspend for a reply, resume, one irreversible effect, end; 64 at once. */
-async function coreJobs(jobs: number): Promise<number> {
-  let done = 0
-  const pay = tool({
-    name: 'payments.pay',
-    input: z.object({ order: z.int() }),
-    irreversible: true,
-    approval: 'always',
-    run: ({ order }) => {
-      done++
-      return { paid: order }
-    },
-  })
-  const model = scriptedModel((_, said) => (said === 0 ? call('payments.pay', { order: 1 }) : say('paid')))
-  const sw = await createStatewright({
-    store: `sqlite:${fresh()}`,
-    agents: { payer: agent({ role: 'payer', model, tools: [pay] }) },
-  })
-  let left = jobs
-  const client = async () => {
-    while (left-- > 0) {
-      const run = await sw.runs.start({ agent: 'payer', input: 'pay' })
-      for await (const event of run.events())
-        if (event.type === 'rune' && event.rune.kind === 'interaction.opened')
-          await sw.inbox.reply(event.rune.interaction_id ?? '', {
-            reply: { decision: 'approve', digest: event.rune.payload.digest },
-          })
-    }
-  }
-  const seconds = await timed(() => Promise.all(Array.from({ length: 64 }, client)))
-  await sw.close()
-  if (done !== jobs) throw new Error(`${done} of ${jobs} payments were made.`)
-  return jobs / seconds
-}
-
-interface Growth {
-  readonly bytes_at_100: number
-  readonly bytes_at_end: number
-  readonly cost_at_100_ms: number
-  readonly cost_at_end_ms: number
-  readonly resume_ms: number
-}
-
-/** One session of `steps` steps: the cost of an early and a late step, and the time to go on after a restart. */
-async function growth(steps: number): Promise<Growth> {
-  const path = fresh()
-  const marks = new Map<number, { at: number; bytes: number }>()
-  const mark = (i: number) => {
-    if (i === 100 || i === 600 || i === steps - 501 || i === steps - 1)
-      marks.set(i, { at: performance.now(), bytes: sizeOf(path) })
-  }
-  const watched = tool({
-    ...echo,
-    run: ({ i }) => {
-      mark(i)
-      return output
-    },
-  })
-  const model = scriptedModel((_, said) => {
-    const at = said % (steps + 1)
-    return at < steps ? call('echo.it', { i: at }) : say('done')
-  })
-  const agents = { a: agent({ role: 'a', model, tools: [watched], maxRounds: steps + 1 }) }
-  const sw = await createStatewright({ store: `sqlite:${path}`, agents })
-  const { sessionId, result } = await sw.runs.start({ agent: 'a', input: 'go' })
-  await result()
-  await sw.close()
-
-  const began = performance.now()
-  let resume_ms = 0
-  const greet = scriptedModel(() => {
-    resume_ms = performance.now() - began
-    return say('here')
-  })
-  const once = { a: agent({ role: 'a', model: greet, tools: [watched] }) }
-  const again = await createStatewright({ store: `sqlite:${path}`, agents: once })
-  await again.runs.start({ agent: 'a', input: 'go on', sessionId })
-  await again.idle()
-  await again.close()
-  const per = (from: number, to: number, of: (m: { at: number; bytes: number }) => number) =>
-    (of(marks.get(to) as { at: number; bytes: number }) - of(marks.get(from) as { at: number; bytes: number })) /
-    (to - from)
-  return {
-    bytes_at_100: per(100, 600, (m) => m.bytes),
-    bytes_at_end: per(steps - 501, steps - 1, (m) => m.bytes),
-    cost_at_100_ms: per(100, 600, (m) => m.at),
-    cost_at_end_ms: per(steps - 501, steps - 1, (m) => m.at),
-    resume_ms,
+async function onSqlite() {
+  const wanted = installed.filter(({ name }) => isWanted('sqlite', name))
+  const peers = await openPeers(wanted, places)
+  try {
+    await besidePeers(wanted, peers.measure)
+  } finally {
+    await peers.close()
   }
 }
 
-function sizeOf(path: string): number {
-  const name = path.slice(path.lastIndexOf('/') + 1)
-  return readdirSync(folder)
-    .filter((file) => file.startsWith(name) && !file.endsWith('-wal') && !file.endsWith('-shm'))
-    .reduce((sum, file) => sum + statSync(join(folder, file)).size, 0)
-}
+async function besidePeers(wanted: readonly Peer[], measure: (peer: Peer, sizes: Sizes) => Promise<PeerMeasured>) {
+  const report = createReport(`${show(steps)} steps in one session on SQLite`, rounds)
+  const warmed: Measured[] = []
+  const meters: Metered['commits'][] = []
+  const fresh: Measured[] = []
+  const pairs: number[] = []
+  const unpaced: number[] = []
+  const beside = new Map(wanted.map((peer) => [peer, [] as PeerMeasured[]]))
+  let bytes = 0
+  for (let round = 0; round < rounds; round++) {
+    const path = file()
+    const one = ours(path, warm)
+    warmed.push(one)
+    bytes = recorded(path)
+    const { commits } = metered(file())
+    meters.push(commits)
+    // The work of a step besides its commits, half of it before each of them.
+    const pause_ms = Math.max(0, one.clock_ms - commits.clock_ms) / steps / 2
+    pairs.push((2 * bareCommit({ path: file(), commits: 2 * steps, bytes, pause_ms }) * steps) / one.clock_ms)
+    unpaced.push(bareCommit({ path: file(), commits: 2 * steps, bytes }))
+    fresh.push(ours(file(), 0))
+    for (const peer of wanted) beside.get(peer)?.push(await measure(peer, { steps, warm }))
+  }
+  const each = <T>(all: readonly T[], of: (one: T) => number) => show(median(all.map((one) => of(one) / steps)))
+  const times = (all: readonly Measured[]) => all.map(({ clock_ms }) => clock_ms)
+  const outside = median(warmed.map((one, round) => (one.processor_ms - (meters[round]?.processor_ms ?? 0)) / steps))
 
-/** Its driver aborts now and then when it collects garbage on this Node; an aborted measurement is repeated. */
-function langgraph(kind: 'plain' | 'delta', steps: number): { steps_per_second: number; bytes_per_step: number } {
-  for (let left = 9; ; left--)
-    try {
-      const args = ['bench/peers/langgraph.mjs', kind, String(steps), fresh()]
-      return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }))
-    } catch (error) {
-      if (left === 0 || (error as { signal?: string }).signal !== 'SIGABRT') throw error
-    }
-}
-
-const hasPeers = existsSync('bench/peers/node_modules/@langchain/langgraph')
-console.log(
-  `load ${loadavg()
-    .map((l) => l.toFixed(1))
-    .join(' ')}, ${rounds} rounds, Node ${process.versions.node}`,
-)
-try {
-  for (const steps of [50, 400, 1_000]) {
-    const ours: number[] = []
-    const floors: number[] = []
-    const plain: number[] = []
-    const delta: number[] = []
-    for (let i = 0; i < rounds; i++) {
-      floors.push(floor(1_000))
-      ours.push(await oneSession(steps))
-      if (hasPeers) plain.push(langgraph('plain', steps).steps_per_second)
-      if (hasPeers) delta.push(langgraph('delta', steps).steps_per_second)
-    }
-    const [our, low] = [median(ours), median(floors)]
-    console.log(
-      `\n${steps} steps in one session: ${show(our)} steps/s; half the floor is ${show(low / 2)} commits/s, ratio ${show(our / (low / 2))} (to reach: 0.6)`,
+  report.row('a step', `${each(warmed, (one) => one.clock_ms)} ms`, `${each(meters, ({ count }) => count)} commits`)
+  report.row('- in its COMMIT statements, by the clock', `${each(meters, ({ clock_ms }) => clock_ms)} ms`)
+  report.row('- in its COMMIT statements, processor time', `${each(meters, ({ processor_ms }) => processor_ms)} ms`)
+  report.row('- outside of them, processor time', `${show(outside)} ms`, '', { value: outside, most: 0.2 })
+  const share = median(pairs)
+  const commit = median(unpaced)
+  report.row('two bare commits at the pace of a step', `${show(share)} of a step`, `${bytes} bytes each`, {
+    value: share,
+    least: 0.7,
+  })
+  report.row('a bare commit without a pause', `${show(commit)} ms`, `${show(1_000 / commit)} commits/s`)
+  const slower = ratio(times(fresh), times(warmed))
+  report.row('a fresh process', `${show(slower)} × warmed`, `${show(median(times(fresh)))} ms for all`, {
+    value: slower,
+    most: 1.5,
+  })
+  const own = warmed.map(({ clock_ms }) => clock_ms / steps)
+  const usedByUs = warmed.map(({ processor_ms }) => processor_ms / steps)
+  const processorOf = (one: PeerMeasured) => one.processor_ms + one.server_ms
+  for (const [{ label, least, most }, all] of beside) {
+    const value = ratio(
+      all.map(({ clock_ms }) => clock_ms),
+      own,
     )
-    // The rest of a step without its commits, half of it before each of them.
-    const pause_ms = Math.max(0, 500 / our - 1_000 / low)
-    const paced = median(Array.from({ length: rounds }, () => floor(1_000, pause_ms)))
-    console.log(
-      `  the same insert with ${show(pause_ms)} ms of work before each: ${show(paced / 2)} pairs/s, so two bare commits are ${show((2 * our) / paced)} of our step`,
+    const middle = (of: (one: PeerMeasured) => number) => show(median(all.map(of)))
+    const used = show(ratio(all.map(processorOf), usedByUs))
+    const processor = `${used} × our processor time: ${middle((one) => one.processor_ms)} ms`
+    const server = middle((one) => one.server_ms)
+    const both = server === '0' ? processor : `${processor} and ${server} ms in its server`
+    const few = most === undefined || most >= steps ? '' : ` (of ${most} steps: later ones take longer)`
+    report.row(
+      `${label}${few}`,
+      `${show(value)} × our time`,
+      `${middle((one) => one.clock_ms)} ms a step; ${both}`,
+      least === undefined ? undefined : { value, least },
     )
-    if (hasPeers) {
-      console.log(
-        `  LangGraph.js, plain:        ${show(median(plain))} steps/s, we do ${show(our / median(plain))} times that`,
-      )
-      console.log(
-        `  LangGraph.js, DeltaChannel: ${show(median(delta))} steps/s, we do ${show(our / median(delta))} times that`,
-      )
-    }
   }
-  if (!hasPeers) console.log('\n(no comparison: npm run bench:peers installs LangGraph.js)')
-
-  const many = []
-  const jobs = []
-  for (let i = 0; i < rounds; i++) {
-    many.push(await manySessions(64, 30))
-    jobs.push(await coreJobs(2_000))
-  }
-  console.log(`\n64 sessions at once: ${show(median(many))} steps/s`)
-  console.log(
-    `core jobs (submit, reply, one irreversible effect, end), 64 at once: ${show(median(jobs))} jobs/s (to reach: 1,000)`,
-  )
-  console.log(`a run of one step, one after the other: ${show(await oneStepRun(200))} ms (median)`)
-
-  const g = await growth(10_000)
-  console.log(
-    `\na step of a 10,000-step session: ${show(g.cost_at_100_ms)} ms at 100, ${show(g.cost_at_end_ms)} ms at 10,000, ratio ${show(g.cost_at_end_ms / g.cost_at_100_ms)} (to reach: 1.1)`,
-  )
-  console.log(`bytes a step: ${show(g.bytes_at_100)} at 100, ${show(g.bytes_at_end)} at 10,000`)
-  console.log(`from opening the store to asking the model again: ${show(g.resume_ms)} ms (to reach: 100)`)
-} finally {
-  rmSync(folder, { recursive: true, force: true })
+  for (const label of notInstalled) report.note(missing(label))
 }
+
+async function bytes() {
+  const report = createReport('Bytes on disk', 1)
+  const stepsOf = (count: number, isPlain: boolean, most?: number) => {
+    const { store, cache } = bytesPerStep(count, file, isPlain)
+    const what = `${isPlain ? '1 kB of one letter' : '1 kB of words'}; ${show(cache)} more in the fold cache`
+    report.row(
+      `bytes of a step, of ${show(count)}`,
+      show(store),
+      what,
+      most === undefined ? undefined : { value: store, most },
+    )
+  }
+  for (const count of [100, 1_000, 10_000]) stepsOf(count, false, 4_500)
+  stepsOf(1_000, true)
+  const small = await bytesPerSmallRune(10_000, file)
+  report.row('bytes of a rune with a small payload', show(small), '', { value: small, most: 700 })
+}
+
+if (isWanted('sqlite', 'ours', ...installed.map(({ name }) => name))) await onSqlite()
+if (isWanted('postgres')) await onPostgres(steps, rounds)
+if (isWanted('bytes', 'ours')) await bytes()
