@@ -23,6 +23,7 @@ const browsers = [
 
 /** The needs of tests, known by the helper that they import or the program that they start, directly or not. */
 const needs = [
+  { helpers: ['test/support/python.ts'], name: 'python3', isThere: () => onPath('python3') },
   { helpers: ['test/support/strace.ts'], name: 'strace', isThere: () => onPath('strace') },
   { helpers: ['test/support/browser.ts'], name: 'chromium', isThere: () => browsers.some((file) => existsSync(file)) },
   {

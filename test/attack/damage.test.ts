@@ -66,7 +66,8 @@ async function explanation(damage: Damage, place: Place): Promise<string | undef
   if (exit === 7 && said.includes(place.database)) return 'refused'
   if (exit !== 0) return undefined
   if (typeof damage.names === 'string') return damage.names
-  if (damage.name.endsWith('store.db') && dump(place.database) === dump(pristine.database)) return documented[1]
+  if (/store\.db$|payload of record/.test(damage.name) && dump(place.database) === dump(pristine.database))
+    return documented[1]
   // The cache is folded again: deleting it, or bytes of it that hold nothing, changes nothing.
   if (damage.name.endsWith('.cache')) return documented[1]
   if (

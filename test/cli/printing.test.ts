@@ -80,7 +80,7 @@ test('F-95 terminal: JSON holds escapes and reads back as the same value', () =>
 test('F-95 verify: a foreign session id is printed escaped, as text and as JSON', async () => {
   const file = join(temporaryFolder(), 'bundle.ndjson')
   const session_id = `ses_${foreign}`
-  writeFileSync(file, `${JSON.stringify({ format: 'statewright-bundle', version: 3, session_id, machines: {} })}\n`)
+  writeFileSync(file, `${JSON.stringify({ format: 'statewright-bundle', version: 2, session_id, machines: {} })}\n`)
   for (const more of [[], ['--json']]) {
     const { exit, out, err } = await runCli(['verify', '--bundle', file, ...more], { commands })
     expect(exit).toBe(5)

@@ -6,8 +6,8 @@ import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
 import { keyFileOf } from '../../src/app/store-key.ts'
 import { accepted } from '../../src/faults/catalogue.ts'
-import { link, payloadDigest, type StoredRecord } from '../../src/runes/rune.ts'
 import { created, madeAndClosed, plain } from '../support/drafts.ts'
+import { putRecord, recordsIn, relinked, replaced, textOfHeader, withPacking } from '../support/records.ts'
 import { runCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 
@@ -15,7 +15,7 @@ let folder: string
 let path: string
 const store = () => ['--store', `sqlite:${path}`]
 
-/** Ten events in one session, six in another, which is closed. */
+/** Ten events in ten commits of one session, six in one commit of another, which is closed. */
 beforeEach(async () => {
   folder = temporaryFolder()
   path = join(folder, 'store.db')
@@ -34,6 +34,7 @@ function tampering(work: (db: DatabaseSync) => void): void {
   const db = new DatabaseSync(path)
   const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all()
   for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`)
+  withPacking(db)
   work(db)
   for (const { sql } of triggers) db.exec(String(sql))
   db.close()
@@ -49,19 +50,10 @@ function rechain(from: number): void {
 }
 
 function rechainIn(db: DatabaseSync, from: number): void {
-  const records = db
-    .prepare('SELECT * FROM rune WHERE session = 1 ORDER BY event_id')
-    .all() as unknown as StoredRecord[]
-  const update = db.prepare('UPDATE rune SET header = ?, payload = ?, hash = ? WHERE session = 1 AND event_id = ?')
-  let hash = records[from - 2]?.hash ?? ''
-  for (const record of records.slice(from - 1)) {
-    const payload = record.event_id === from ? record.payload.replace('piece', 'forged') : record.payload
-    const header = JSON.parse(record.header)
-    header.payload_sha256 = payloadDigest(record.salt ?? '', payload, hostPorts.sha256)
-    const text = JSON.stringify(header)
-    hash = link(hash, text, hostPorts.sha256)
-    update.run(text, payload, hash, record.event_id)
-  }
+  const forged = recordsIn(db, 1).map((record) =>
+    record.event_id === from ? { ...record, payload: record.payload.replace('piece', 'forged') } : record,
+  )
+  for (const record of relinked(forged)) putRecord(db, record)
 }
 
 const ids = "(SELECT id FROM session WHERE session_id = 'ses_1')"
@@ -80,27 +72,27 @@ describe('verify', () => {
   })
 
   test.each([
-    ['flip', `UPDATE rune SET payload = replace(payload, 'piece', 'Piece') WHERE session = ${ids} AND event_id = 4`, 4],
+    ['flip', `UPDATE record SET payload = ${replaced('piece', 'Piece')} WHERE session = ${ids} AND event_id = 4`, 4],
     [
       'header',
-      `UPDATE rune SET header = replace(header, 'graph_runner', 'human') WHERE session = ${ids} AND event_id = 4`,
+      `UPDATE record SET header = replace(${textOfHeader}, 'graph_runner', 'human') WHERE session = ${ids} AND event_id = 4`,
       4,
     ],
-    ['delete', `DELETE FROM rune WHERE session = ${ids} AND event_id = 5`, 5],
+    ['delete', `DELETE FROM record WHERE session = ${ids} AND event_id = 5`, 5],
     [
       'swap',
-      `UPDATE rune SET event_id = 99 WHERE session = ${ids} AND event_id = 3;
-       UPDATE rune SET event_id = 3 WHERE session = ${ids} AND event_id = 6;
-       UPDATE rune SET event_id = 6 WHERE session = ${ids} AND event_id = 99`,
+      `UPDATE record SET event_id = 99 WHERE session = ${ids} AND event_id = 3;
+       UPDATE record SET event_id = 3 WHERE session = ${ids} AND event_id = 6;
+       UPDATE record SET event_id = 6 WHERE session = ${ids} AND event_id = 99`,
       3,
     ],
     [
       'insert',
-      `INSERT INTO rune (session, event_id, header, payload, salt, hash)
-       SELECT session, 11, header, payload, salt, hash FROM rune WHERE session = ${ids} AND event_id = 7`,
+      `INSERT INTO record (session, event_id, header, payload, salt, hash)
+       SELECT session, 11, header, payload, salt, hash FROM record WHERE session = ${ids} AND event_id = 7`,
       11,
     ],
-    ['erase', `UPDATE rune SET payload = '{}', salt = NULL WHERE session = ${ids} AND event_id = 8`, 8],
+    ['erase', `UPDATE record SET payload = '{}', salt = '' WHERE session = ${ids} AND event_id = 8`, 8],
   ])('%s: exits 5 and names the first bad event', async (_, sql, event_id) => {
     tamper(sql)
     const { exit, err } = await runCli(['verify', ...store()])
@@ -121,8 +113,8 @@ describe('verify', () => {
       err: expect.stringMatching(/^ses_1 event 10: .*not the one that was signed/),
     })
 
-    tamper(`DELETE FROM rune WHERE session = ${ids} AND event_id > 8`)
-    tamper("UPDATE meta SET value = (SELECT max(position) FROM rune) WHERE name = 'folded'")
+    tamper(`DELETE FROM record WHERE session = ${ids} AND event_id > 8`)
+    tamper("UPDATE meta SET value = (SELECT max(position) FROM record) WHERE name = 'folded'")
     expect(await runCli(['verify', ...store()])).toMatchObject({ exit: 0 })
     expect(await verify()).toMatchObject({ exit: 5, err: expect.stringMatching(/^ses_1 event 9: it is missing/) })
   })
@@ -130,22 +122,22 @@ describe('verify', () => {
   test.each([
     [
       'a second copy of the last event',
-      'INSERT INTO rune SELECT (SELECT max(position) + 1 FROM rune), session, 11, header, payload, salt, hash FROM rune WHERE session = 1 AND event_id = 10',
+      'INSERT INTO record SELECT (SELECT max(position) + 1 FROM record), session, 11, header, payload, salt, hash FROM record WHERE session = 1 AND event_id = 10',
       [],
     ],
     [
       'a second opening',
-      'INSERT INTO rune SELECT (SELECT max(position) + 1 FROM rune), session, 11, header, payload, salt, hash FROM rune WHERE session = 1 AND event_id = 1',
+      'INSERT INTO record SELECT (SELECT max(position) + 1 FROM record), session, 11, header, payload, salt, hash FROM record WHERE session = 1 AND event_id = 1',
       ['ps', 'show', 'rebuild', 'export'],
     ],
     [
       'a number of an event that no double holds',
-      'UPDATE rune SET event_id = 9223372036854775807 WHERE session = 1 AND event_id = 10',
+      'UPDATE record SET event_id = 9223372036854775807 WHERE session = 1 AND event_id = 10',
       ['show', 'rebuild', 'export'],
     ],
     [
       'a place that no double holds',
-      'UPDATE rune SET position = 9223372036854775806 WHERE session = 1 AND event_id = 10',
+      'UPDATE record SET position = 9223372036854775806 WHERE session = 1 AND event_id = 10',
       ['show', 'rebuild', 'export'],
     ],
     ['a session without its row', "DELETE FROM session WHERE session_id = 'ses_1'", []],
@@ -164,7 +156,7 @@ describe('verify', () => {
       exit: 0,
       out: expect.stringContaining('events verify'),
     })
-    tamper("UPDATE rune SET payload = replace(payload, ':', ': ') WHERE session = 1 AND event_id = 10")
+    tamper(`UPDATE record SET payload = ${replaced(':', ': ')} WHERE session = 1 AND event_id = 10`)
     const { exit, out, err } = await runCli(['doctor', ...store()])
     expect(exit).toBe(1)
     expect(out).toMatch(/bad +record +ses_1 event 10: /)
@@ -318,7 +310,7 @@ test.each([
   const copy = join(folder, 'backups', 'monday')
   expect(await runCli(['backup', copy, ...store()])).toMatchObject({ exit: 0 })
   path = join(copy, 'store.db')
-  tamper(`DELETE FROM rune WHERE session = 1 AND ${which}`)
+  tamper(`DELETE FROM record WHERE session = 1 AND ${which}`)
   const { exit, err } = await runCli(['verify', ...store()])
   expect(exit).toBe(5)
   expect(err).not.toMatch(/\n\s+at /)

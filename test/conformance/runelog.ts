@@ -1,6 +1,7 @@
 import { describe } from 'vitest'
 import { describeKeeping, describeReopening } from './runelog/keeping.ts'
 import { describeRaces } from './runelog/races.ts'
+import { describeRanges } from './runelog/ranges.ts'
 import { describeReading } from './runelog/reading.ts'
 import { describeSearching } from './runelog/searching.ts'
 import type { OpenStore } from './runelog/store.ts'
@@ -15,6 +16,7 @@ export function describeRunelog(name: string, open: OpenStore, { lasting = true 
     describeWriting(open)
     describeRaces(open)
     describeReading(open)
+    describeRanges(open)
     describeSearching(open)
     describeKeeping(open)
     if (lasting) describeReopening(open)

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { digestOf, hashedId, partsText, utf8Length } from '../../src/kernel/digest.ts'
 import { requestKey } from '../../src/surface/operation.ts'
 import { sha256 } from '../support/sha256.ts'
@@ -25,14 +25,19 @@ test('F-81 digest: different parts never give the same text, wherever one ends a
 
 test('F-81 digest: the length of a part is that of its UTF-8, so any other tool can compute it', () => {
   const text = 'aé€😀'
-  expect(partsText('rune', [text])).toBe(`statewright/2 rune\n${Buffer.byteLength(text)}:${text}`)
+  expect(partsText('commit', [text])).toBe(`statewright/2 commit\n${Buffer.byteLength(text)}:${text}`)
 })
 
-test('F-88 digest: the length in UTF-8 is that of the encoder, also of half a character', () => {
+test('F-88 digest: the length in UTF-8 is that of the encoder, also of half a character and in a browser', async () => {
+  vi.resetModules()
+  vi.stubGlobal('Buffer', undefined)
+  const inBrowser = await import('../../src/kernel/digest.ts').finally(() => vi.unstubAllGlobals())
+  expect(inBrowser.utf8Length).not.toBe(utf8Length)
   const unit = fc.constantFrom('a', '\0', 'é', '\u07ff', '\u0800', '한', '\uffff', '😀', '\ud83d', '\ude00')
   fc.assert(
     fc.property(fc.string({ unit, maxLength: 12 }), (text) => {
-      expect(utf8Length(text)).toBe(Buffer.byteLength(text))
+      expect(inBrowser.utf8Length(text)).toBe(new TextEncoder().encode(text).length)
+      expect(utf8Length(text)).toBe(inBrowser.utf8Length(text))
     }),
   )
 })

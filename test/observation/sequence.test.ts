@@ -1,19 +1,18 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { verifyBundle } from '../../console/audit/verify-bundle.ts'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { canonicalJson } from '../../src/kernel/json.ts'
 import { isTerminal } from '../../src/kernel/machine.ts'
 import { couplings } from '../../src/machines/couplings.ts'
 import { runMachine } from '../../src/machines/run.ts'
 import { readGuardsAgain } from '../../src/observation/readings.ts'
 import type { Recorded } from '../../src/observation/sequence.ts'
 import { bundleHeader, headerLine, recordLine } from '../../src/runes/bundle.ts'
-import { genesis, link, type StoredRecord } from '../../src/runes/rune.ts'
 import { createVerifier } from '../../src/runes/verify.ts'
 import { agent } from '../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
 import { chosen, form, refund } from '../scenarios/props.ts'
 import { auditRunes } from '../support/audit-runes.ts'
+import { type Piece, piecesOf, rehashed } from '../support/records.ts'
 import { createWorld } from '../support/world.ts'
 
 const { sha256 } = hostPorts
@@ -35,35 +34,21 @@ async function played() {
   await sw.inbox.approve(approval?.interaction_id ?? '')
   expect(await run.result()).toMatchObject({ status: 'succeeded' })
   await sw.sessions.close(sessionId)
-  return { sessionId, log: await Array.fromAsync(sw.runelog.records(sessionId)) }
+  return { sessionId, log: piecesOf(await Array.fromAsync(sw.runelog.records(sessionId))) }
 }
 
-/** The records, numbered and hashed again by someone who has no key. */
-function rehashed(records: readonly StoredRecord[]): readonly StoredRecord[] {
-  let hash = genesis
-  return records.map((record, i) => {
-    const header = canonicalJson({ ...JSON.parse(record.header), event_id: i + 1 })
-    hash = link(hash, header, sha256)
-    return { ...record, event_id: i + 1, header, hash }
-  })
-}
-
-/** The first thing that is wrong with the records once they are hashed again. */
-function firstBad(session_id: string, records: readonly StoredRecord[]) {
+/** The first thing that is wrong with the runes once they are hashed again. */
+function firstBad(session_id: string, pieces: readonly Piece[]) {
   const ports = { sha256, check: () => true, trusted: undefined, readAgain: readGuardsAgain }
   const { take, end } = createVerifier(session_id, ports)
-  for (const record of rehashed(records)) {
+  for (const record of rehashed(pieces)) {
     const bad = take(record)
     if (bad !== undefined) return bad
   }
   return end()
 }
 
-const headerOf = ({ header }: StoredRecord) => JSON.parse(header) as { kind: string; subject_id?: string; to?: string }
-const nameOf = (record: StoredRecord) => {
-  const { kind, to } = headerOf(record)
-  return to === undefined ? kind : `${kind} to ${to}`
-}
+const nameOf = ({ header: { kind, to } }: Piece) => (to === undefined ? kind : `${kind} to ${to}`)
 
 /** A note says what a move did, and moves nothing. The last move may be missing: only a checkpoint shows that a log was longer. */
 const notes = ['memory.committed', 'memory.committed']
@@ -77,30 +62,30 @@ test('audit: a rune that was taken out of a log is missed', async () => {
 
 test('audit: a rune that stands in a log twice is named', async () => {
   const { sessionId, log } = await played()
-  const unnoticed = log.filter((record, i) => firstBad(sessionId, log.toSpliced(i, 0, record)) === undefined)
+  const unnoticed = log.filter((piece, i) => firstBad(sessionId, log.toSpliced(i, 0, piece)) === undefined)
   expect(unnoticed.map(nameOf)).toEqual(notes)
 })
 
 test('audit: two moves of one subject that changed places are named', async () => {
   const { sessionId, log } = await played()
   let swapped = 0
-  for (const [i, record] of log.entries()) {
-    const { subject_id } = headerOf(record)
-    const next = log.findIndex((other, j) => j > i && headerOf(other).subject_id === subject_id)
+  for (const [i, piece] of log.entries()) {
+    const { subject_id } = piece.header
+    const next = log.findIndex(({ header }, j) => j > i && header.subject_id === subject_id)
     if (subject_id === undefined || next < 0) continue
     swapped += 1
-    const other = log[next] as StoredRecord
-    expect(firstBad(sessionId, log.with(i, other).with(next, record)), nameOf(record)).toBeDefined()
+    const other = log[next] as Piece
+    expect(firstBad(sessionId, log.with(i, other).with(next, piece)), nameOf(piece)).toBeDefined()
   }
   expect(swapped).toBeGreaterThan(20)
 })
 
 test('audit: the browser finds in a bundle what the command line finds', async () => {
   const { sessionId, log } = await played()
-  const approved = log.findIndex((record) => nameOf(record) === 'tool.approved to executing')
-  async function* bundle(records: readonly StoredRecord[]) {
+  const approved = log.findIndex((piece) => nameOf(piece) === 'tool.approved to executing')
+  async function* bundle(pieces: readonly Piece[]) {
     yield headerLine(bundleHeader(sessionId, {}))
-    yield* rehashed(records).map(recordLine)
+    yield* rehashed(pieces).map(recordLine)
   }
   const damaged = log.toSpliced(approved, 1)
   const { bad } = await verifyBundle(bundle(damaged), () => {})
@@ -112,9 +97,9 @@ test('audit: the browser finds in a bundle what the command line finds', async (
 /** The headers of a played log, as the check takes them; `at` finds the first of a name. */
 async function headers() {
   const { sessionId, log } = await played()
-  const runes = log.map(({ header }) => JSON.parse(header) as Recorded)
+  const runes: readonly Recorded[] = log.map(({ header }) => header)
   const at = (name: string) => {
-    const place = log.findIndex((record) => nameOf(record) === name)
+    const place = log.findIndex((piece) => nameOf(piece) === name)
     if (place < 0) throw new Error(`There is no ${name}.`)
     return place
   }

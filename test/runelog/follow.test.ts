@@ -45,7 +45,7 @@ test('follow: a session that was just begun is read from memory, and few of thos
     Array.from({ length: 100 }, (_, i) => rune(i + 1)),
   )
   expect(tail.after('ses_long', 0)).toBeUndefined()
-  for (let n = 0; n < 128; n++) tail.add(`ses_new_${n}`, [rune(1)])
+  for (let n = 0; n < 256; n++) tail.add(`ses_new_${n}`, [rune(1)])
   expect(tail.after('ses_1', 0)).toBeUndefined()
   expect(tail.after('ses_new_0', 0)).toEqual([rune(1)])
 })

@@ -14,10 +14,11 @@ import {
   recordLine,
 } from '../../src/runes/bundle.ts'
 import { type Checkpoint, firstSignedText, signCheckpoint } from '../../src/runes/checkpoint.ts'
+import { hashedTexts, type Mark, type RuneHeader, type StoredRecord } from '../../src/runes/record.ts'
 import { signRedaction } from '../../src/runes/redaction.ts'
-import { hashedTexts, link, type Mark, payloadDigest, type StoredRecord } from '../../src/runes/rune.ts'
 import { type BadEvent, createVerifier } from '../../src/runes/verify.ts'
 import { created, plain } from '../support/drafts.ts'
+import { commitOf, piecesOf, relinked, withEntry } from '../support/records.ts'
 
 const { sha256 } = hostPorts
 const signer = passingSigner()
@@ -47,17 +48,10 @@ function verified(records: readonly unknown[], marks: readonly Mark[] = []) {
 /** An attacker with the database and without the key adds an event that is linked to the one before it. */
 function linked(records: readonly StoredRecord[], kind: string, payload: object): readonly StoredRecord[] {
   const last = records.at(-1) as StoredRecord
-  const salt = 'ab'.repeat(16)
-  const text = canonicalJson({ ...payload })
-  const event_id = last.event_id + 1
-  const header = canonicalJson({
-    ...JSON.parse(at(7).header),
-    event_id,
-    kind,
-    rune_id: 'rune_forged',
-    payload_sha256: payloadDigest(salt, text, sha256),
-  })
-  return [...records, { event_id, header, payload: text, salt, hash: link(last.hash, header, sha256) }]
+  const [redaction] = piecesOf([at(7)])
+  const header = { ...redaction?.header, kind, payload_sha256: '' } as RuneHeader
+  const piece = { header, payload: canonicalJson({ ...payload }), salt: 'ab'.repeat(16) }
+  return [...records, ...relinked([commitOf([piece], last.event_id + 1)], last.hash)]
 }
 
 describe('payload digest', () => {
@@ -66,7 +60,7 @@ describe('payload digest', () => {
     for (const moved of [
       { salt: `${salt}${payload}`, payload: '' },
       { salt: `${salt}{`, payload: payload.slice(1) },
-      { salt: salt?.slice(0, 31), payload: `${salt?.slice(31)}${payload}` },
+      { salt: salt.slice(0, 31), payload: `${salt.slice(31)}${payload}` },
     ])
       expect(verified(put(4, moved)).bad).toMatchObject({ event_id: 4 })
   })
@@ -108,7 +102,7 @@ describe('redaction', () => {
     ['no JSON', null],
   ])('F-82 redaction: it leaves the marker and nothing else (%s)', (_, remains) => {
     const payload = remains === null ? 'forged' : canonicalJson(remains)
-    const forged = put(4, { payload, salt: null })
+    const forged = put(4, { payload, salt: '' })
     const found = verified(
       linked(forged, 'rune.redacted', { event_id: 4, reason: 'r', remains_sha256: '0'.repeat(64) }),
     )
@@ -120,8 +114,8 @@ describe('redaction', () => {
 
   test('F-82 redaction: one that is not signed, or signed by another key, or for another event, does not count', () => {
     const payload = canonicalJson({ ...JSON.parse(at(4).payload), content: '[redacted]' })
-    const erased = put(4, { payload, salt: null })
-    const header = JSON.parse(at(7).header) as { at: number }
+    const erased = put(4, { payload, salt: '' })
+    const [redaction] = piecesOf([at(7)])
     const statement = {
       session_id,
       event_id: 4,
@@ -130,7 +124,7 @@ describe('redaction', () => {
       blobs: [],
       reason: 'r',
       redacted_by: 'ann',
-      at: header.at,
+      at: redaction?.header.at ?? 0,
     }
     const judged = (signed: object) => verified(linked(erased, 'rune.redacted', signed)).bad
     const { event_id, reason, remains_sha256 } = statement
@@ -178,14 +172,11 @@ describe('guards', () => {
   const held = { because: 'It begins with input that was sent to the run.', guard: 'input', holds: true }
 
   function withMove(guards: unknown, change: object = {}) {
-    const [last] = linked(log, 'turn.started', {}).slice(-1)
-    const header = canonicalJson({
-      ...JSON.parse((last as StoredRecord).header),
-      ...start,
-      ...change,
-      ...(guards === undefined ? {} : { guards }),
-    })
-    return [...log, { ...(last as StoredRecord), header, hash: link(at(7).hash, header, sha256) }]
+    const { machine, subject_id, from, trigger, to, ...rest } = { ...start, ...change }
+    const move = [machine, from, trigger, to]
+    const [last] = linked(log, 'turn.started', {}).slice(-1) as [StoredRecord]
+    const header = withEntry(last.header, 0, { guards, move, subject_id, ...rest })
+    return [...log, ...relinked([{ ...last, header }], at(7).hash)]
   }
 
   test('audit: a reading that is false is found and named, although the hashes fit', () => {
@@ -246,7 +237,7 @@ describe('bundle', () => {
   }
 
   test('F-96 bundle: the list of machines is signed', () => {
-    expect(judged(bundle())).toMatchObject({ bad: undefined, format: 3, events: 7 })
+    expect(judged(bundle())).toMatchObject({ bad: undefined, format: 2, events: 7 })
     const other = headerLine(bundleHeader(session_id, { run: 'b'.repeat(64) }))
     expect(judged(bundle().with(0, other)).bad?.problem).toContain('The signature of the bundle does not fit')
   })
@@ -263,6 +254,25 @@ describe('bundle', () => {
       expect(judged(bundle().with(-1, line)).bad).toMatchObject({ event_id: 8 })
     for (const line of ['', 'null', '[]', '{"format":"statewright-bundle","version":2}'])
       expect(judged(bundle().with(0, line)).bad).toMatchObject({ event_id: 0 })
+  })
+
+  test('bundle: half of a surrogate pair in any text of the first line or the checkpoint is named, and nothing is thrown', () => {
+    const half = (line: string | undefined) => line?.replaceAll('ses_1', '\\ud800') ?? ''
+    const lines = bundle()
+    expect(judged(lines.with(0, half(lines[0]))).bad).toMatchObject({ event_id: 0 })
+    const name = lines[0]?.replace('"machines":{', '"machines":{"\\udc00":"",') ?? ''
+    expect(judged(lines.with(0, name)).bad).toMatchObject({ event_id: 0 })
+    expect(judged(lines.with(-1, half(lines.at(-1)))).bad).toMatchObject({ event_id: 8 })
+  })
+
+  test('bundle: a signature that is a list or an object makes the checkpoint unreadable', () => {
+    const lines = bundle()
+    for (const signature of ['[]', '{}'])
+      expect(
+        judged(lines.with(-1, lines.at(-1)?.replace(/"[0-9a-f]{128}"\}$/, `${signature}}`) ?? '')).bad,
+      ).toMatchObject({
+        event_id: 8,
+      })
   })
 
   test('F-95 bundle: a line equals that of an export, to the character', () => {

@@ -10,15 +10,20 @@ import { createSessions } from '../../src/runtime/session-cache.ts'
 import { storeWith } from '../support/store-with.ts'
 
 /** A session whose pause loses its first `races` races against another writer. */
-async function pausing(races: number) {
+async function pausing(races: number, actual = 2, rowOf?: number) {
   const store = await openStore('memory:')
   let tries = 0
   const runelog: typeof store.runelog = {
     ...store.runelog,
+    async row(model, key) {
+      const row = await store.runelog.row(model, key)
+      const isLater = rowOf !== undefined && tries === 20 && model.name === 'subjects'
+      return row === undefined || !isLater ? row : { ...row, value: Object.assign({}, row.value, { event_id: rowOf }) }
+    },
     async append(batch) {
       const isPause = batch.runes.some(({ kind }) => kind === 'session.paused')
       if (!isPause || ++tries > races) return store.runelog.append(batch)
-      return faults.stale_write({ subject_id: batch.session_id, expected: 1, actual: 2 })
+      return faults.stale_write({ subject_id: batch.session_id, expected: 1, actual })
     },
   }
   const agents = { main: agent({ role: 'main', model: scriptedModel([say('Done.')]) }) }
@@ -47,6 +52,24 @@ test('decideAndAppend: a decision that loses 20 races is refused as contended, a
   expect(await sw.runelog.head(session_id)).toEqual(before)
 })
 
+test('decideAndAppend: a row that is behind its log is damage, and no lost race', async () => {
+  const { sw, session_id, tries } = await pausing(Number.POSITIVE_INFINITY, 0)
+  await expect(sw.sessions.pause(session_id)).rejects.toMatchObject({
+    code: 'store_damaged',
+    details: { what: `row subjects ${session_id}` },
+  })
+  expect(tries()).toBe(1)
+})
+
+test('decideAndAppend: a row of an event that its log does not have is damage, and no lost race', async () => {
+  const { sw, session_id, tries } = await pausing(Number.POSITIVE_INFINITY, 2, 1_000)
+  await expect(sw.sessions.pause(session_id)).rejects.toMatchObject({
+    code: 'store_damaged',
+    details: { what: `${session_id} event 1000` },
+  })
+  expect(tries()).toBe(20)
+})
+
 test('decideAndAppend: a decision during which others write 20 times is refused as contended, and not made for ever', async () => {
   const { runelog } = await openStore('memory:')
   const sessions = createSessions(runelog, true)
@@ -72,6 +95,7 @@ test('decideAndAppend: a decision during which others write 20 times is refused 
   let decided = 0
   const refused = await decideAndAppend(
     {
+      runelog,
       sessions,
       preserving: { begin: () => {}, touch: async () => {}, parked: () => {}, taken: () => {} },
       isAlone: true,

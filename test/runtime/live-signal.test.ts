@@ -115,6 +115,7 @@ async function stoppedFor(ms: number) {
   const hand = createTestClock()
   let stopped = 0
   const clock = { now: () => hand.clock.now() + stopped, monotonic: () => hand.clock.monotonic() + stopped }
+  const began = { monotonic: clock.monotonic(), now: clock.now() }
   const acted: string[] = []
   const pay = tool({
     name: 'bank.pay',
@@ -141,7 +142,13 @@ async function stoppedFor(ms: number) {
       random: () => 1,
       ids: createTestIds(),
       sha256: hostPorts.sha256,
-      leases: createLeases(async (runs) => runs, lease_ms, clock, hand.timers),
+      leases: createLeases({
+        lease_ms,
+        last: () => ({ ...began, generation: 0 }),
+        clock,
+        timers: hand.timers,
+        ended: () => {},
+      }),
       keepWhole: store.blobs.keep,
       warn: () => {},
       log: { info: () => {}, debug: () => {} },

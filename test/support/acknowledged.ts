@@ -1,5 +1,6 @@
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
+import { toRunes } from '../../src/runes/record.ts'
 import { dump } from '../conformance/runelog/store.ts'
 import { verifierOf } from './verifier.ts'
 
@@ -25,8 +26,10 @@ export async function differences(database: string, told: string): Promise<reado
       for await (const record of runelog.records(session_id)) {
         const bad = verifier.take(record)
         if (bad !== undefined) wrong.push(`${session_id} ${bad.event_id}: ${bad.problem}`)
-        hashes.set(`${session_id} ${record.event_id}`, record.hash)
-        if (record.salt === null) hashes.set(`${session_id} ${record.event_id} is redacted`, 'yes')
+        for (const { event_id, redacted } of toRunes(record, '')) {
+          hashes.set(`${session_id} ${event_id}`, record.hash)
+          if (redacted) hashes.set(`${session_id} ${event_id} is redacted`, 'yes')
+        }
       }
       const bad = verifier.end()
       if (bad !== undefined) wrong.push(`${session_id} ${bad.event_id}: ${bad.problem}`)

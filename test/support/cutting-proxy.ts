@@ -24,6 +24,12 @@ export interface CuttingProxy {
   close(): Promise<void>
 }
 
+/** The message of the server at the end of a commit that passes: a transaction, or one statement that is one by itself. */
+function endOfCommit(bytes: Buffer): string | undefined {
+  if (bytes.includes('COMMIT\0')) return 'COMMIT\0'
+  return bytes.includes('\0record') ? 'SELECT 1\0' : undefined
+}
+
 /** Stands between a store and its database, and breaks connections where it hurts most. */
 export async function startCuttingProxy(database: string): Promise<CuttingProxy> {
   const target = new URL(database)
@@ -67,8 +73,9 @@ export async function startCuttingProxy(database: string): Promise<CuttingProxy>
     }
     client.on('data', (bytes) => {
       if (isSwallowed) return
-      const when = bytes.includes('COMMIT\0') ? armed : undefined
-      if (when === undefined) {
+      const end = endOfCommit(bytes)
+      const when = end === undefined ? undefined : armed
+      if (when === undefined || end === undefined) {
         upstream.write(bytes)
         return
       }
@@ -81,7 +88,7 @@ export async function startCuttingProxy(database: string): Promise<CuttingProxy>
       upstream.write(bytes)
       // Statements before the commit are answered first: the cut comes when the server says that it has committed.
       upstream.on('data', function answered(answer: Buffer) {
-        if (!answer.includes('COMMIT\0')) return
+        if (!answer.includes(end)) return
         upstream.off('data', answered)
         cut()
       })

@@ -65,7 +65,7 @@ export const payloads: { readonly [K in Kind]: Payload<K> } = {
   'turn.error': { error_type: 'e', message: 'm', retryable: false },
   'tool.call': { call_id: 'cal_1', tool_name: 't', arguments: {}, definition_sha256: null },
   'contract.evidence_added': { source: 'tool', message: 'socket hang up' },
-  'tool.moved': { call_id: 'cal_1' },
+  'tool.moved': {},
   'tool.approval_requested': { call_id: 'cal_1', policy_reason: 'r', digest: 'd' },
   'tool.approved': { call_id: 'cal_1', approver: 'ann', digest: null },
   'tool.denied': { call_id: 'cal_1', reason: 'r' },

@@ -5,7 +5,7 @@ import { accepted } from '../../src/faults/catalogue.ts'
 import { openMemoryRunelog } from '../../src/runelog/memory.ts'
 import type { Runelog } from '../../src/runelog/port.ts'
 import type { Draft } from '../../src/runes/rune.ts'
-import type { EphemeralDelta } from '../../src/runtime/engine.ts'
+import type { EphemeralDelta } from '../../src/runtime/delta.ts'
 import type { StreamLimits } from '../../src/server/streams/streams.ts'
 import { created, plain } from './drafts.ts'
 import { startStreams } from './stream-server.ts'
@@ -22,9 +22,12 @@ export async function openSession(limits: Partial<StreamLimits> = {}, behind = (
   const backend = {
     runelog,
     now: hand.clock.now,
-    listen: (listener: (delta: EphemeralDelta) => void) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
+    listen: (id: string, listener: (delta: EphemeralDelta) => void) => {
+      const own = (delta: EphemeralDelta) => {
+        if (delta.session_id === id) listener(delta)
+      }
+      listeners.add(own)
+      return () => listeners.delete(own)
     },
   }
   const warn = (message: string, details: object) => warnings.push(`${message} ${JSON.stringify(details)}`)

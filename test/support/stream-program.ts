@@ -71,7 +71,11 @@ async function begun(): Promise<string> {
 }
 
 const streams = await serveStreams(
-  { backend: { ...sw, listen: sw.runs.listen, now: hostPorts.now }, timers: systemTimers, warn: console.error },
+  {
+    backend: { ...sw, listen: (sessionId, listener) => sw.runs.listen(listener, { sessionId }), now: hostPorts.now },
+    timers: systemTimers,
+    warn: console.error,
+  },
   port,
 )
 

@@ -1,6 +1,6 @@
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { checkSignature } from '../../src/adapters/host/secret-files.ts'
-import type { Mark } from '../../src/runes/rune.ts'
+import type { Mark } from '../../src/runes/record.ts'
 import { createVerifier, type Verifier, type VerifierPorts } from '../../src/runes/verify.ts'
 
 /** Accepts redactions of any key. */

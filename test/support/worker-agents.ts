@@ -36,6 +36,11 @@ function witness(path: string, effect: Effect) {
   closeSync(file)
 }
 
+/** With this file, the teller begins. */
+export const tellPath = (witnessPath: string) => `${witnessPath}.tell`
+/** The text of the teller. */
+export const story = 'Once upon a time 🐉 there was a worker. '.repeat(100)
+
 /** The agents that every process of these tests has. Each takes its orders from the input of its run. */
 export function workerAgents(witnessPath: string): Readonly<Record<string, Agent>> {
   const pay = tool({
@@ -124,6 +129,17 @@ export function workerAgents(witnessPath: string): Readonly<Record<string, Agent
       model: scriptedModel(({ messages }) =>
         lastLabel(messages) === undefined ? call('paper.sign') : say(String(lastLabel(messages))),
       ),
+    }),
+    // It tells its story once it may, for two seconds.
+    teller: agent({
+      role: 'teller',
+      model: scriptedModel(() => say(story), {
+        pieces: 40,
+        beforeDelta: async (_, signal) => {
+          do await delay(50, undefined, { signal })
+          while (!existsSync(tellPath(witnessPath)))
+        },
+      }),
     }),
     // It speaks for ever, until it is told something that ends the sentence.
     speaker: agent({

@@ -98,16 +98,20 @@ async function speakLate(
   say({ said: refused === null ? 'recorded' : 'refused', session_id, ...fence, event_ids: [], code: refused })
 }
 
-/** Right before a transaction writes, the process stops: the locks of the transaction stay. */
+/** Right after a transaction has written, the process stops: the locks of the transaction stay. */
 function freezeInTransaction() {
   const { query } = pg.Client.prototype
   pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
     const { text } = given[0] as { text?: string }
-    if (text?.startsWith('INSERT INTO statewright.rune')) {
+    if (!text?.startsWith('SELECT statewright.record(')) return Reflect.apply(query, this, given)
+    // A commit is one statement. In a transaction of its own it keeps what it locks.
+    Reflect.apply(query, this, ['BEGIN'])
+    const written = Reflect.apply(query, this, given) as unknown as Promise<unknown>
+    void written.then(() => {
       say({ said: 'frozen' })
       process.kill(process.pid, 'SIGSTOP')
-    }
-    return Reflect.apply(query, this, given)
+    })
+    return written
   } as typeof query
 }
 

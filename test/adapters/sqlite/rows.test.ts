@@ -61,9 +61,9 @@ test('rows: a list shows the last commit', async () => {
 test('rows: many rows are written without being asked for', async () => {
   const { runelog, inTable } = await store()
   accepted(await runelog.append({ session_id: 'ses_1', runes: [created('ses_1')] }))
-  const contracts = Array.from({ length: 1_100 }, (_, i) => opening('contract', `exe_${i}`))
+  const contracts = Array.from({ length: 2_600 }, (_, i) => opening('contract', `exe_${i}`))
   accepted(await runelog.append({ session_id: 'ses_1', runes: contracts }))
-  expect(inTable('exe_1099')).toContain('pending')
+  expect(inTable('exe_2599')).toContain('pending')
 })
 
 test('rows: archiving writes the rows before runes leave the table', async () => {

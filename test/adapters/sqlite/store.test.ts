@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { gunzipSync } from 'node:zlib'
+import { zstdDecompressSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
 import { copyStore } from '../../../src/adapters/sqlite/copy.ts'
@@ -22,6 +22,7 @@ import { openSqliteReadOnly } from '../../../src/adapters/sqlite/read-only.ts'
 import { openSqliteRunelog } from '../../../src/adapters/sqlite/runelog.ts'
 import { accepted } from '../../../src/faults/catalogue.ts'
 import type { RunelogOptions } from '../../../src/runelog/port.ts'
+import { linesOf, type StoredRecord } from '../../../src/runes/record.ts'
 import { collect, refusal, verify } from '../../conformance/runelog/store.ts'
 import { closed, created, opening, plain } from '../../support/drafts.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
@@ -114,7 +115,7 @@ test('F-106 lock: archived logs without their database get no guard', async () =
   const folder = temporaryFolder()
   const path = join(folder, 'store.db')
   mkdirSync(`${path}.segments`)
-  writeFileSync(join(`${path}.segments`, 'ses_1-0123456789abcdef.ndjson.gz'), '')
+  writeFileSync(join(`${path}.segments`, 'ses_1-0123456789abcdef.ndjson.zst'), '')
   expect(await refusal(openSqliteRunelog(path, hostPorts))).toMatchObject({ code: 'store_unusable' })
   expect(readdirSync(folder)).toEqual(['store.db.segments'])
 })
@@ -148,17 +149,26 @@ test('F-103 lock: a store whose guard was replaced acknowledges nothing more, an
   expect(existsSync(`${path}.lock`)).toBe(true)
 })
 
-test('store: the database itself refuses to change or remove a rune', async () => {
-  const { path } = await withSession()
+test('store: the database itself refuses to change or remove a record', async () => {
+  const { runelog, path } = await withSession()
+  const key = { irreversible: true, idempotency_key: 'pay-1', key_scope: 'global' }
+  accepted(await runelog.append({ session_id: 'ses_1', runes: [opening('contract', 'exe_1', key)] }))
   const db = new DatabaseSync(path)
   onTestFinished(() => db.close())
   for (const sql of [
-    "UPDATE rune SET payload = '{}' WHERE event_id = 1",
-    "UPDATE rune SET payload = '{}', salt = NULL WHERE event_id = 1",
-    "UPDATE rune SET header = '{}', salt = NULL WHERE event_id = 1",
-    'UPDATE rune SET event_id = 9 WHERE event_id = 1',
-    'DELETE FROM rune WHERE event_id = 2',
-    'DELETE FROM rune',
+    "UPDATE record SET payload = '{}\n{}'",
+    "UPDATE record SET payload = '{}\n{}', salt = char(10)",
+    "UPDATE record SET payload = '{}\n{}', salt = substr(salt, 33)",
+    'UPDATE record SET salt = salt || char(10)',
+    "UPDATE record SET header = '{}', salt = char(10)",
+    'UPDATE record SET hash = zeroblob(32), salt = char(10)',
+    'UPDATE record SET event_id = 9',
+    'UPDATE record SET session = 9',
+    'UPDATE record SET position = 9',
+    'DELETE FROM record WHERE event_id = 2',
+    'DELETE FROM record',
+    "UPDATE opening SET key = 'other'",
+    'DELETE FROM opening',
     "UPDATE session SET session_id = 'ses_9'",
     'DELETE FROM session',
   ])
@@ -167,12 +177,30 @@ test('store: the database itself refuses to change or remove a rune', async () =
 
 test('store: a redaction opens the door for its own payload and for nothing else', async () => {
   const { runelog, path } = await withSession()
-  accepted(await runelog.append({ session_id: 'ses_1', runes: [plain('turn.assistant_delta')] }))
-  await runelog.redact('ses_1', 2, 'r')
+  // GIVEN a commit of events 3 to 5, of which the redaction of 4 is recorded, and undone in the file
+  const runes = [1, 2, 3].map(() => plain('turn.assistant_delta'))
+  accepted(await runelog.append({ session_id: 'ses_1', runes }))
+  const { payload, salt } = (await collect(runelog.records('ses_1')))[1] as StoredRecord
+  await runelog.redact('ses_1', 4, 'r')
+  await runelog.close()
   const db = new DatabaseSync(path)
   onTestFinished(() => db.close())
-  expect(() => db.exec("UPDATE rune SET payload = '{}' WHERE event_id = 2")).toThrow('append-only')
-  expect(() => db.exec("UPDATE rune SET payload = '{}', salt = NULL WHERE event_id = 3")).toThrow('append-only')
+  const trigger = String(db.prepare("SELECT sql FROM sqlite_schema WHERE name = 'record_is_never_changed'").get()?.sql)
+  db.exec('DROP TRIGGER record_is_never_changed')
+  db.prepare('UPDATE record SET payload = ?, salt = ? WHERE event_id = 5').run(payload, salt)
+  db.exec(trigger)
+
+  // THEN no salt goes but that of event 4, and no content changes without it
+  const erase = (lines: readonly number[]) =>
+    linesOf(salt)
+      .map((line, i) => (lines.includes(i) ? '' : line))
+      .join('\n')
+  const update = db.prepare('UPDATE record SET payload = ?, salt = ? WHERE event_id = ?')
+  const other = salt.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))
+  for (const changed of [erase([0]), erase([2]), erase([0, 1]), erase([0, 1, 2]), salt, other, `${erase([1])}\n`, ''])
+    expect(() => update.run('{}\n{}\n{}', changed, 5), changed).toThrow('append-only')
+  expect(() => update.run('{}\n{}', '\n', 2)).toThrow('append-only')
+  update.run(payload, erase([1]), 5)
 })
 
 const filesIn = (folder: string): readonly string[] =>
@@ -189,7 +217,7 @@ const bytesIn = (folder: string) =>
 const unpackedIn = (folder: string) =>
   filesIn(folder)
     .map((file) =>
-      file.endsWith('.gz') ? gunzipSync(readFileSync(file)).toString('latin1') : readFileSync(file, 'latin1'),
+      file.endsWith('.zst') ? zstdDecompressSync(readFileSync(file)).toString('latin1') : readFileSync(file, 'latin1'),
     )
     .join('')
 
@@ -246,8 +274,9 @@ test('store: archiving empties the table and keeps the log', async () => {
   await runelog.archive('ses_1')
   const db = new DatabaseSync(path)
   onTestFinished(() => db.close())
-  expect(db.prepare('SELECT event_id FROM rune').all()).toEqual([{ event_id: 5 }])
-  expect((await collect(runelog.records('ses_1'))).slice(0, 4)).toEqual(before)
+  expect(db.prepare('SELECT event_id FROM record').all()).toEqual([{ event_id: 5 }])
+  expect(before.map(({ event_id }) => event_id)).toEqual([2, 4])
+  expect((await collect(runelog.records('ses_1'))).slice(0, 2)).toEqual(before)
 })
 
 test('store: every file of a store is for its owner only', async () => {
@@ -261,7 +290,7 @@ test('store: every file of a store is for its owner only', async () => {
     'store.db-wal',
     'store.db.guard',
     'store.db.lock',
-    expect.stringMatching(/^store\.db\.segments.ses_1-[0-9a-f]{16}\.ndjson\.gz$/),
+    expect.stringMatching(/^store\.db\.segments.ses_1-[0-9a-f]{16}\.ndjson\.zst$/),
   ])
   for (const file of files) expect((statSync(file).mode & 0o777).toString(8), file).toBe('600')
 })
@@ -300,7 +329,7 @@ test('store: a failed opening leaves no lock behind', async () => {
 
 test.each([
   ['a database of another program', 'CREATE TABLE t (a)', 'it is a database of another program'],
-  ['a store of a newer version', 'PRAGMA user_version = 5', 'newer version (schema 5)'],
+  ['a store of a newer version', 'PRAGMA user_version = 7', 'newer version (schema 7)'],
   ['F-81 a store of 0.1', 'PRAGMA user_version = 3', 'it was written by 0.1 (schema 3)'],
 ])('store: %s is refused and left as it was', async (_, sql, problem) => {
   const folder = temporaryFolder()
@@ -344,7 +373,7 @@ test('store: a file that may not be written is refused when the store opens', as
 test('store: after an error while writing the store says unknown to everything, and opening it again tells the truth', async () => {
   const { runelog, path, folder } = await withSession()
   const intruder = new DatabaseSync(path)
-  intruder.exec("CREATE TRIGGER sabotage BEFORE INSERT ON rune BEGIN SELECT RAISE(ABORT, 'sabotage'); END")
+  intruder.exec("CREATE TRIGGER sabotage BEFORE INSERT ON record BEGIN SELECT RAISE(ABORT, 'sabotage'); END")
   intruder.close()
 
   const poisoned = { code: 'store_poisoned', details: { outcome: 'unknown', cause: 'sabotage' } }

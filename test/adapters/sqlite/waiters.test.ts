@@ -16,7 +16,7 @@ const failures: Readonly<Record<string, (path: string) => void>> = {
   'its -wal is removed': (path) => rmSync(`${path}-wal`),
   'a write fails': (path) => {
     const intruder = new DatabaseSync(path)
-    intruder.exec("CREATE TRIGGER full BEFORE INSERT ON rune BEGIN SELECT RAISE(ABORT, 'disk full'); END")
+    intruder.exec("CREATE TRIGGER full BEFORE INSERT ON record BEGIN SELECT RAISE(ABORT, 'disk full'); END")
     intruder.close()
   },
 }

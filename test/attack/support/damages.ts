@@ -2,8 +2,9 @@ import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
-import { canonicalJson } from '../../../src/kernel/json.ts'
-import { link, payloadDigest } from '../../../src/runes/rune.ts'
+import { hashedTexts, linesOf } from '../../../src/runes/record.ts'
+import { piecesOf, putRecord, recordsIn, withLine, withPacking } from '../../support/records.ts'
+import { append, rechain, recordDamages } from './record-damages.ts'
 
 /** Where the damaged copy of a store is. */
 export interface Place {
@@ -39,6 +40,7 @@ export function sql(database: string, work: (db: DatabaseSync) => void): void {
   db.exec('PRAGMA foreign_keys = OFF')
   const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all()
   for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`)
+  withPacking(db)
   try {
     work(db)
   } finally {
@@ -48,7 +50,11 @@ export function sql(database: string, work: (db: DatabaseSync) => void): void {
 }
 
 const tables = {
-  rune: { key: ['position'], columns: ['position', 'session', 'event_id', 'header', 'payload', 'salt', 'hash'] },
+  record: { key: ['position'], columns: ['position', 'session', 'event_id', 'header', 'payload', 'salt', 'hash'] },
+  opening: {
+    key: ['key', 'session', 'event_id', 'execution_id'],
+    columns: ['key', 'session', 'event_id', 'execution_id'],
+  },
   session: { key: ['id'], columns: ['id', 'session_id'] },
   segment: { key: ['session'], columns: ['session', 'file', 'runes', 'first_position'] },
   model_row: { key: ['model', 'key'], columns: ['model', 'key', 'tag', 'sort', 'value'] },
@@ -95,15 +101,18 @@ export function tableDamages(database: string): readonly Damage[] {
 }
 
 const isKey = (table: string, column: string) =>
-  (tables[table as keyof typeof tables].key as readonly string[]).includes(column) || column === 'session_id'
+  table !== 'opening' &&
+  ((tables[table as keyof typeof tables].key as readonly string[]).includes(column) || column === 'session_id')
 
 function namesOf(table: string): RegExp {
   if (table === 'model_row') return /row |no read model has them/
+  if (table === 'opening') return /opening |database/
   return /event \d+|session |archived log |row |database|order/
 }
 
 function otherKey(table: string, row: Values): Values {
-  if (table === 'rune') return { position: 9_000, event_id: Number(row.event_id) + 500 }
+  if (table === 'record') return { position: 9_000, event_id: Number(row.event_id) + 500 }
+  if (table === 'opening') return { event_id: Number(row.event_id) + 500 }
   if (table === 'session') return { id: 9_000, session_id: `${row.session_id}x` }
   if (table === 'segment') return { session: 9_000 }
   return { key: `${row.key}x` }
@@ -121,6 +130,7 @@ function changes(value: SQLInputValue): readonly (readonly [string, SQLInputValu
       ['lower', value - 7_000],
       ['raise by one the', value + 1],
     ]
+  if (value instanceof Uint8Array) return byteChanges(value)
   const text = String(value)
   const middle = Math.floor(text.length / 2)
   const flip = (at: number) => text.slice(0, at) + String.fromCharCode(text.charCodeAt(at) ^ 1) + text.slice(at + 1)
@@ -131,13 +141,34 @@ function changes(value: SQLInputValue): readonly (readonly [string, SQLInputValu
     ['cut', text.slice(0, middle)],
     ['empty', ''],
     ['lengthen', `${text} `],
+    ['lengthen by a line the', `${text}\n`],
+    ['put a number instead of', 5],
+    ['put bytes instead of', Buffer.from(text)],
+  ]
+}
+
+/** Of packed bytes: their length is in front. */
+function byteChanges(bytes: Uint8Array): readonly (readonly [string, SQLInputValue])[] {
+  const flip = (at: number) => Buffer.from(bytes).fill((bytes[at] ?? 0) ^ 1, at, at + 1)
+  const middle = Math.floor(bytes.length / 2)
+  return [
+    ...[0, 1, 2, 3].map((at) => [`flip byte ${at} in front of`, flip(at)] as const),
+    ['flip the first byte in', flip(4)],
+    ['flip the middle of', flip(middle)],
+    ['flip the last byte in', flip(bytes.length - 1)],
+    ['cut', bytes.slice(0, middle)],
+    ['cut the last byte off', bytes.slice(0, -1)],
+    ['empty', Buffer.alloc(0)],
+    ['lengthen', Buffer.concat([bytes, Buffer.alloc(1)])],
+    ['put a number instead of', 5],
+    ['put a text instead of', '{}'],
   ]
 }
 
 /** An attacker who can hash, and knows the format. */
 export function cleverDamages(database: string): readonly Damage[] {
   const db = new DatabaseSync(database, { readOnly: true })
-  const runes = db.prepare('SELECT * FROM rune ORDER BY session, event_id').all() as Values[]
+  const records = recordsIn(db)
   const claims = db.prepare("SELECT key FROM model_row WHERE model = 'claims'").all() as Values[]
   const parts = db
     .prepare("SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'index') AND sql IS NOT NULL")
@@ -146,29 +177,30 @@ export function cleverDamages(database: string): readonly Damage[] {
   const found: Damage[] = []
   const add = (name: string, names: Damage['names'], apply: (db: DatabaseSync) => void) =>
     found.push({ name, names, target: 'store', apply: ({ database: file }) => sql(file, apply) })
-  for (const rune of runes) {
-    const { session, event_id, position } = rune
-    const at = `event ${event_id} of session ${session}`
-    const put = (d: DatabaseSync, salt: SQLInputValue, payload: SQLInputValue) =>
-      void d.prepare('UPDATE rune SET salt = ?, payload = ? WHERE position = ?').run(salt, payload, position as number)
-    if (rune.salt !== null) {
-      add(`F-81 move the payload of ${at} into its salt`, /event \d+/, (d) => put(d, `${rune.salt}${rune.payload}`, ''))
+  for (const record of records) {
+    const { session, event_id, payload, salt } = record
+    const of = `the record ${event_id} of session ${session}`
+    for (const [how, changed] of recordDamages(record)) add(`${how} ${of}`, /event \d+/, (d) => putRecord(d, changed))
+    const first = JSON.parse(record.header).event_id
+    for (const [i, line] of linesOf(payload).entries()) {
+      if (linesOf(salt)[i] === '') continue
+      const at = `event ${first + i} of session ${session}`
+      const put = (d: DatabaseSync, salted: (salt: string) => string, text: string) =>
+        putRecord(d, { ...record, salt: withLine(salt, i, salted), payload: withLine(payload, i, () => text) })
+      add(`F-81 move the payload of ${at} into its salt`, /event \d+/, (d) => put(d, (own) => `${own}${line}`, ''))
       add(`F-81 move one character of ${at} into its salt`, /event \d+/, (d) =>
-        put(d, `${rune.salt}${String(rune.payload).slice(0, 1)}`, String(rune.payload).slice(1)),
+        put(d, (own) => `${own}${line.slice(0, 1)}`, line.slice(1)),
       )
       add(`F-82 forge a redaction of ${at}`, /event \d+/, (d) => {
-        append(d, session as number, 'rune.redacted', {
-          event_id: event_id as number,
-          reason: 'r',
-          remains_sha256: sha256('{}'),
-        })
-        put(d, null, '{}')
+        const remains_sha256 = sha256(hashedTexts.remains('{}'))
+        append(d, session, 'rune.redacted', { event_id: first + i, reason: 'r', remains_sha256 })
+        put(d, () => '', '{}')
       })
-      add(`rewrite ${at} and hash everything after it again`, /event \d+/, (d) => rechain(d, rune))
+      add(`rewrite ${at} and hash everything after it again`, /event \d+/, (d) => rechain(d, record, i))
     }
-    add(`cut session ${session} off before event ${event_id}`, /event \d+|session /, (d) => {
-      d.prepare('DELETE FROM rune WHERE session = ? AND event_id >= ?').run(session as number, event_id as number)
-      d.exec("UPDATE meta SET value = (SELECT max(position) FROM rune) WHERE name = 'folded'")
+    add(`cut session ${session} off before the record ${event_id}`, /event \d+|session /, (d) => {
+      d.prepare('DELETE FROM record WHERE session = ? AND event_id >= ?').run(session, event_id)
+      d.exec("UPDATE meta SET value = (SELECT max(position) FROM record) WHERE name = 'folded'")
     })
   }
   for (const { key } of claims)
@@ -177,14 +209,15 @@ export function cleverDamages(database: string): readonly Damage[] {
       /row claims/,
       (d) => void d.prepare("DELETE FROM model_row WHERE model = 'claims' AND key = ?").run(key as string),
     )
-  for (const session of new Set(runes.map((rune) => rune.session as number))) {
+  for (const session of new Set(records.map((record) => record.session))) {
     add(`append a linked event to session ${session}`, documented[0], (d) =>
       append(d, session, 'turn.assistant_delta', { content: 'x', channel: 'text', round: 1, offset: 0 }),
     )
     add(`append an illegal event to session ${session}`, /event \d+/, (d) => append(d, session, 'no.such_kind', {}))
     add(`append an opening that was there to session ${session}`, /event \d+/, (d) => {
-      const first = runes.find((rune) => rune.session === session && String(rune.header).includes('"subject_id"'))
-      append(d, session, '', JSON.parse(String(first?.payload)) as object, JSON.parse(String(first?.header)) as object)
+      const pieces = piecesOf(records.filter((record) => record.session === session))
+      const opened = pieces.find(({ header }) => header.subject_id !== undefined)
+      append(d, session, '', JSON.parse(opened?.payload ?? '{}'), opened?.header)
     })
   }
   for (const { type, name } of parts)
@@ -195,7 +228,7 @@ export function cleverDamages(database: string): readonly Damage[] {
       apply: ({ database: file }) => plain(file, `DROP ${type} ${name}`),
     })
   for (const [what, statement] of [
-    ['trigger', 'CREATE TRIGGER more AFTER INSERT ON rune BEGIN DELETE FROM model_row; END'],
+    ['trigger', 'CREATE TRIGGER more AFTER INSERT ON record BEGIN DELETE FROM model_row; END'],
     ['table', 'CREATE TABLE more (a)'],
     ['view', 'CREATE VIEW more AS SELECT 1'],
   ])
@@ -213,7 +246,7 @@ export function cleverDamages(database: string): readonly Damage[] {
   )
   add('move one session behind all others', documented[2], (d) =>
     d.exec(
-      "UPDATE rune SET position = position + 5000 WHERE session = (SELECT max(session) FROM rune); UPDATE meta SET value = (SELECT max(position) FROM rune) WHERE name = 'folded'",
+      "UPDATE record SET position = position + 5000 WHERE session = (SELECT max(session) FROM record); UPDATE meta SET value = (SELECT max(position) FROM record) WHERE name = 'folded'",
     ),
   )
   return found
@@ -223,61 +256,6 @@ function plain(file: string, statement: string): void {
   const db = new DatabaseSync(file)
   db.exec(statement)
   db.close()
-}
-
-function append(db: DatabaseSync, session: number, kind: string, payload: object, header?: object): void {
-  const last = db.prepare('SELECT * FROM rune WHERE session = ? ORDER BY event_id DESC LIMIT 1').get(session) as Values
-  const salt = 'ab'.repeat(16)
-  const text = canonicalJson({ ...payload })
-  const event_id = Number(last.event_id) + 1
-  const {
-    machine: _,
-    subject_id: __,
-    from: ___,
-    to: ____,
-    trigger: _____,
-    ...plainHeader
-  } = JSON.parse(String(last.header))
-  const head = canonicalJson({
-    ...(header ?? { ...plainHeader, kind, schema_version: kind === 'rune.redacted' ? 2 : 1 }),
-    event_id,
-    rune_id: 'rune_forged',
-    payload_sha256: payloadDigest(salt, text, sha256),
-  })
-  db.prepare('INSERT INTO rune (session, event_id, header, payload, salt, hash) VALUES (?, ?, ?, ?, ?, ?)').run(
-    session,
-    event_id,
-    head,
-    text,
-    salt,
-    link(String(last.hash), head, sha256),
-  )
-}
-
-function rechain(db: DatabaseSync, { session, event_id, payload }: Values): void {
-  const runes = db
-    .prepare('SELECT * FROM rune WHERE session = ? AND event_id >= ? ORDER BY event_id')
-    .all(session as number, event_id as number) as Values[]
-  const before = db
-    .prepare('SELECT hash FROM rune WHERE session = ? AND event_id = ?')
-    .get(session as number, Number(event_id) - 1)
-  let hash = String(before?.hash ?? '0'.repeat(64))
-  for (const rune of runes) {
-    const text =
-      rune.event_id === event_id
-        ? canonicalJson({ ...JSON.parse(String(payload)), forged: true })
-        : String(rune.payload)
-    const header = JSON.parse(String(rune.header))
-    if (rune.salt !== null) header.payload_sha256 = payloadDigest(String(rune.salt), text, sha256)
-    const head = canonicalJson(header)
-    hash = link(hash, head, sha256)
-    db.prepare('UPDATE rune SET header = ?, payload = ?, hash = ? WHERE position = ?').run(
-      head,
-      text,
-      hash,
-      rune.position as number,
-    )
-  }
 }
 
 /** Every file: a byte flipped, added and removed at places all over it; the file cut, emptied and deleted. */
@@ -358,8 +336,9 @@ export function dump(database: string): string | undefined {
     const db = new DatabaseSync(database, { readOnly: true })
     try {
       const names = db.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY name').all()
+      // A payload can be packed in several ways.
       const rows = Object.keys({ ...tables, meta: 0 }).map((name) =>
-        db.prepare(`SELECT * FROM ${name} ORDER BY 1, 2`).all(),
+        name === 'record' ? recordsIn(db) : db.prepare(`SELECT * FROM ${name} ORDER BY 1, 2`).all(),
       )
       return JSON.stringify([names, rows])
     } finally {

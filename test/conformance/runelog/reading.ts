@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { accepted } from '../../../src/faults/catalogue.ts'
 import { selectRows, subjects } from '../../../src/runelog/models.ts'
 import type { ModelQuery, Range } from '../../../src/runelog/port.ts'
+import { firstEventOf, genesis, runesOf } from '../../../src/runes/record.ts'
 import { created, opening, plain } from '../../support/drafts.ts'
 import { collect, fresh, type OpenStore, withSession } from './store.ts'
 
@@ -28,12 +29,24 @@ export function describeReading(open: OpenStore): void {
             }
     })
 
-    test('the records are the runes, from any cursor', async () => {
+    test('there is one record per append, named by its last event, from any cursor', async () => {
       const { runelog, write } = await withSession(open)
       await write(delta(), delta(), delta())
+      await write(delta())
       const all = await collect(runelog.records('ses_1'))
-      expect(all.map((r) => r.event_id)).toEqual([1, 2, 3, 4])
-      expect(await collect(runelog.records('ses_1', 2))).toEqual(all.slice(2))
+      expect(all.map((r) => r.event_id)).toEqual([1, 4, 5])
+      expect(all.map(firstEventOf)).toEqual([1, 2, 5])
+      expect(runesOf(all, genesis)).toEqual(await runelog.read('ses_1'))
+      // A cursor within a record gives the whole record.
+      for (const [after, from] of [
+        [0, 0],
+        [1, 1],
+        [2, 1],
+        [3, 1],
+        [4, 2],
+        [5, 3],
+      ] as const)
+        expect(await collect(runelog.records('ses_1', after)), `after ${after}`).toEqual(all.slice(from))
       expect(await collect(runelog.records('ses_none'))).toEqual([])
     })
 

@@ -14,14 +14,14 @@ import { createWorld } from '../../support/world.ts'
 async function asked() {
   const store = await openStore('memory:')
   let rival: (() => Promise<unknown>) | undefined
-  let execution_id: string | undefined
   const runelog: typeof store.runelog = {
     ...store.runelog,
-    async row(model, key) {
-      const act = key === execution_id ? rival : undefined
+    async read(session_id, range) {
+      // The contract is looked up backwards from the end.
+      const act = range?.backward === true ? rival : undefined
       if (act !== undefined) rival = undefined
       await act?.()
-      return store.runelog.row(model, key)
+      return store.runelog.read(session_id, range)
     },
   }
   const agents = { main: plays([form, say('Done.')]) }
@@ -30,7 +30,6 @@ async function asked() {
   await world.sw.idle()
   const [question] = await world.sw.inbox.list()
   const kinds = async () => (await world.runes(run.sessionId)).map((rune) => rune.kind)
-  execution_id = (await world.runes(run.sessionId)).find((rune) => rune.kind === 'contract.opened')?.execution_id
   return {
     world,
     run,

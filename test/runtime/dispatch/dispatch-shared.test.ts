@@ -25,7 +25,7 @@ test('dispatch shared: a run delivered during shutdown is left to other workers,
   }
   const engine = {
     settings: { worker: 'w' },
-    sessions: { load: async () => ({ runs: new Map() }) },
+    sessions: { load: async () => ({ runs: new Map() }), known: () => undefined },
   } as unknown as Engine
   const ports = { engine: () => engine, limit: 1, drive }
   const dispatch = dispatchShared(ports, member as Member)

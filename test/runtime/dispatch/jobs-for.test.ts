@@ -33,6 +33,12 @@ describe('jobs: runs', () => {
   })
 })
 
+test('jobs: the end of a run wakes no worker for a session without other work', () => {
+  const ended = recorded(move('run', 'run_1', ['running', 'turn.succeeded']))
+  expect(jobsFor(ended).add).toEqual([look])
+  expect(jobsFor(ended, new Set([session_id])).add).toEqual([])
+})
+
 describe('jobs: deadlines', () => {
   test('a question with a deadline comes back when it is over; one without never does', () => {
     const withDeadline = recorded(opening('interaction', 'int_1', { deadline: 42 }))

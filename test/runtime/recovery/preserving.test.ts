@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { openStore } from '../../../src/app/open-store.ts'
+import { faults } from '../../../src/faults/catalogue.ts'
 import type { Append } from '../../../src/runelog/port.ts'
 import { agent } from '../../../src/runtime/define-agent.ts'
 import { ask, call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
@@ -97,4 +98,27 @@ test('recovery: a command whose recovery fails is refused, and the next command 
   await sw.runs.cancel(run_id)
   const triggers = (await world.runes(session_id)).map(({ trigger }) => trigger)
   expect(triggers).toContain('restart.preserve_waiting')
+})
+
+test('recovery: a session whose log is damaged is left as it is, and the others are recovered', async () => {
+  const { world, session_id, run_id, next } = await killed(
+    [call('hang', {}), say('Done.')],
+    (kind, to) => kind === 'contract.moved' && to === 'running',
+  )
+  const store = await openStore('memory:')
+  const damaged = faults.store_damaged({ what: `${session_id} event 2`, problem: 'it cannot be read.' })
+  const runelog = {
+    ...next.runelog,
+    read: async () => Promise.reject(damaged),
+  }
+  const warnings: unknown[] = []
+  const sw = await world.revive({
+    store: storeWith(store, { runelog }),
+    warn: (text: string, details: unknown) => warnings.push([text, details]),
+  })
+  expect(warnings).toContainEqual([
+    'a damaged session was not recovered',
+    { session_id, error: expect.stringContaining('The store is damaged.') },
+  ])
+  await expect(sw.runs.show(run_id)).rejects.toMatchObject({ code: 'store_damaged' })
 })

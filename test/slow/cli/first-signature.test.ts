@@ -7,6 +7,7 @@ import { beforeEach, expect, test, vi } from 'vitest'
 import { keyFileOf } from '../../../src/app/store-key.ts'
 import { addSession } from '../../support/add-session.ts'
 import { lookOn } from '../../support/look-on.ts'
+import { replaced, withPacking } from '../../support/records.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
 import { trace } from '../../support/strace.ts'
@@ -89,8 +90,9 @@ test('F-106 keys: of several processes that sign first, all have the key that th
 
 test('checkpoint: a damaged log is named and not signed', async () => {
   const db = new DatabaseSync(join(folder, 'statewright.db'))
+  withPacking(db)
   db.exec(
-    "DROP TRIGGER rune_is_never_changed; UPDATE rune SET payload = replace(payload, '{', '{\"x\":1,') WHERE position = 1",
+    `DROP TRIGGER record_is_never_changed; UPDATE record SET payload = ${replaced('{', '{"x":1,')} WHERE position = 1`,
   )
   db.close()
   const { exit, out, err } = await runCli(['checkpoint', '--store', store])

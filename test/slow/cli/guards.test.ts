@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, expect, test } from 'vitest'
-import { hostPorts } from '../../../src/adapters/host/ports.ts'
-import { canonicalJson, type Json } from '../../../src/kernel/json.ts'
-import { link, type Rune, type StoredRecord } from '../../../src/runes/rune.ts'
+import type { Json } from '../../../src/kernel/json.ts'
+import { firstEventOf } from '../../../src/runes/record.ts'
+import type { Rune } from '../../../src/runes/rune.ts'
 import { createBackendWorld, refund, supportAgent } from '../../support/backend.ts'
 import { createProject, type Project } from '../../support/cli-project.ts'
+import { putRecord, recordsIn, relinked, withEntry } from '../../support/records.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { scratchFolder } from '../../support/scratch-folder.ts'
 import { startServer } from '../../support/server.ts'
@@ -96,15 +97,12 @@ function rewrite(path: string, event_id: number, guards: Json): void {
   const db = new DatabaseSync(path)
   const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all()
   for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`)
-  const records = db.prepare('SELECT * FROM rune WHERE session = 1 ORDER BY event_id').all() as unknown[]
-  const update = db.prepare('UPDATE rune SET header = ?, hash = ? WHERE session = 1 AND event_id = ?')
-  let previous = ''
-  for (const { event_id: id, header, hash } of records as StoredRecord[]) {
-    const text = id === event_id ? canonicalJson({ ...JSON.parse(header), guards }) : header
-    const fitting = id < event_id ? hash : link(previous, text, hostPorts.sha256)
-    if (id >= event_id) update.run(text, fitting, id)
-    previous = fitting
-  }
+  const records = recordsIn(db, 1).map((record) => {
+    const place = event_id - firstEventOf(record)
+    const isIt = place >= 0 && event_id <= record.event_id
+    return isIt ? { ...record, header: withEntry(record.header, place, { guards }) } : record
+  })
+  for (const record of relinked(records)) putRecord(db, record)
   for (const { sql } of triggers) db.exec(String(sql))
   db.close()
 }

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { firstEventOf, type StoredRecord } from '../../../src/runes/record.ts'
 import { seriousFaults } from '../../support/accessibility.ts'
 import { buildConsole, picture, widthTooMuch } from '../../support/browser.ts'
 import { consoleWorld } from '../../support/console-world.ts'
@@ -128,22 +129,26 @@ test('console pages: a bundle is verified in the browser; one that was tampered 
   await page.getByText(/verified from whole.ndjson/).waitFor()
 
   const lines = readFileSync(whole, 'utf8').split('\n')
+  const lineOf = (n: number) => lines[n] as string
   const spoiled = {
-    // Line 0 says what the file is, so event 7 is in line 7.
-    payload: lines.with(7, (lines[7] as string).replace('"payload":"{', '"payload":"{ ')),
-    header: lines.with(8, (lines[8] as string).replace('"header":"{', '"header":"{ ')),
-    hash: lines.with(9, (lines[9] as string).replace(/"hash":"./, '"hash":"x')),
-    missing: lines.toSpliced(12, 1),
+    payload: lines.with(2, lineOf(2).replace('"payload":"{', '"payload":"{ ')),
+    header: lines.with(3, lineOf(3).replace('"header":"{', '"header":"{ ')),
+    hash: lines.with(4, lineOf(4).replace(/"hash":"./, '"hash":"x')),
+    missing: lines.toSpliced(5, 1),
     signature: lines.map((line) =>
       line.replace(/"signature":"(..)/, (_, two) => `"signature":"${two === '00' ? '01' : '00'}`),
     ),
   }
+  // Line 0 says what the file is, and each further line is a commit of several events.
+  const records = lines.slice(1, -2).map((line) => JSON.parse(line) as StoredRecord)
+  const first = (n: number) => firstEventOf(records[n - 1] as StoredRecord)
+  expect(first(5)).toBeGreaterThan(5)
   const expected = {
-    payload: 7,
-    header: 8,
-    hash: 9,
-    missing: 12,
-    signature: lines.filter((line) => line.includes('"header"')).length,
+    payload: first(2),
+    header: first(3),
+    hash: first(4),
+    missing: first(5),
+    signature: records.at(-1)?.event_id,
   }
   for (const [how, text] of Object.entries(spoiled)) {
     const path = `${world.folder}/${how}.ndjson`
@@ -155,7 +160,7 @@ test('console pages: a bundle is verified in the browser; one that was tampered 
     await page.getByText(/verified from whole.ndjson/).waitFor()
   }
   await file.setInputFiles(`${world.folder}/payload.ndjson`)
-  await page.getByText('Event 7 is not what was recorded:').waitFor()
+  await page.getByText(`Event ${expected.payload} is not what was recorded:`).waitFor()
   await page.getByText('its payload is not the one that was recorded.').waitFor()
   await picture(page, 'audit-tampered-1440')
 })

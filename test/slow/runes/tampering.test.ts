@@ -3,9 +3,10 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
 import { accepted } from '../../../src/faults/catalogue.ts'
 import { openMemoryRunelog } from '../../../src/runelog/memory.ts'
-import { genesis, link, type Mark, payloadDigest, type StoredRecord } from '../../../src/runes/rune.ts'
+import { linesOf, link, type Mark, type StoredRecord } from '../../../src/runes/record.ts'
 import type { BadEvent } from '../../../src/runes/verify.ts'
-import { created, plain } from '../../support/drafts.ts'
+import { created, move, opening, plain } from '../../support/drafts.ts'
+import { commitOf, piecesOf, relinked, withLine } from '../../support/records.ts'
 import { verifierOf } from '../../support/verifier.ts'
 
 const { sha256 } = hostPorts
@@ -41,15 +42,8 @@ function firstBad(records: readonly StoredRecord[], against: readonly Mark[] = [
 
 /** An attacker who can hash makes all records from an event on fit. */
 function rechained(records: readonly StoredRecord[], from: number): readonly StoredRecord[] {
-  let hash = records[from - 2]?.hash ?? genesis
-  return records.map((record, i) => {
-    if (i < from - 1) return record
-    const header = JSON.parse(record.header)
-    if (record.salt !== null) header.payload_sha256 = payloadDigest(record.salt, record.payload, sha256)
-    const text = JSON.stringify(header)
-    hash = link(hash, text, sha256)
-    return { ...record, header: text, hash }
-  })
+  const before = records.slice(0, from - 1)
+  return [...before, ...relinked(records.slice(from - 1), before.at(-1)?.hash)]
 }
 
 const somewhere = fc.integer({ min: 10, max: size - 5 })
@@ -71,7 +65,6 @@ describe('tampering: flipped bits', () => {
   test.each(places)('any flipped bit of event %i is found there', (event_id) => {
     for (const field of ['header', 'payload', 'hash', 'salt'] as const) {
       const text = at(event_id)[field]
-      if (text === null) continue
       for (let i = 0; i < text.length; i++)
         for (const bit of [1, 2, 4, 8, 16, 32, 64]) {
           const flipped = text.slice(0, i) + String.fromCharCode(text.charCodeAt(i) ^ bit) + text.slice(i + 1)
@@ -83,7 +76,11 @@ describe('tampering: flipped bits', () => {
   test('a rewritten header that keeps its meaning is found too', () => {
     const { header } = at(20)
     const reordered = JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(header)).reverse()))
-    for (const text of [reordered, header.replace('{', '{ '), header.replace('{', '{"actor":"human",')]) {
+    for (const text of [
+      reordered,
+      header.replace('{', '{ '),
+      header.replace('{', '{"actor":"human",').replace('"kind"', '"actor":"human","kind"'),
+    ]) {
       const hash = link(at(19).hash, text, sha256)
       expect(firstBad(put(20, { header: text, hash }))).toEqual({
         event_id: 20,
@@ -143,7 +140,7 @@ describe('tampering: redaction', () => {
   test('an erasure without a record is found', () => {
     each((k) => {
       if (k === size) return
-      expect(firstBad(put(k, { salt: null, payload: '{}' }))).toMatchObject({
+      expect(firstBad(put(k, { salt: '', payload: '{}' }))).toMatchObject({
         event_id: k,
         problem: expect.stringContaining('erased'),
       })
@@ -151,12 +148,113 @@ describe('tampering: redaction', () => {
   })
 
   test('the marker that a redaction left cannot be changed', () => {
-    expect(at(7).salt).toBeNull()
+    expect(at(7).salt).toBe('')
     expect(firstBad(put(7, { payload: '{"content":"forged"}' }))).toMatchObject({ event_id: 7 })
   })
 
   test('a redacted payload cannot be restored', () => {
     const salt = '00'.repeat(16)
     expect(firstBad(put(7, { salt }))).toMatchObject({ event_id: 7 })
+  })
+})
+
+describe('tampering: a commit of several events', () => {
+  /** Commits of events 1, 2 to 5 (of which 4 has an empty payload), 6 to 8, and 9. */
+  let commits: readonly StoredRecord[]
+  const commit = () => commits[1] as StoredRecord
+  const changed = (change: Partial<StoredRecord>) => commits.with(1, { ...commit(), ...change })
+
+  beforeAll(async () => {
+    const runelog = openMemoryRunelog(hostPorts)
+    const begun = [opening('contract', 'exe_1'), move('contract', 'exe_1', ['pending', 'start'])]
+    const pieces = (from: number, to: number) =>
+      Array.from(
+        { length: to - from + 1 },
+        (_, i) =>
+          begun[from + i - 3] ?? plain('turn.assistant_delta', { content: `piece ${from + i}`, offset: from + i }),
+      )
+    accepted(await runelog.append({ session_id: 'ses_1', runes: [created('ses_1')] }))
+    for (const [from, to] of [
+      [2, 5],
+      [6, 8],
+      [9, 9],
+    ] as const)
+      accepted(await runelog.append({ session_id: 'ses_1', runes: pieces(from, to) }))
+    commits = await Array.fromAsync(runelog.records('ses_1'))
+  })
+
+  test('it verifies, and its fourth payload needs no salt', () => {
+    expect(commits.map(({ event_id }) => event_id)).toEqual([1, 5, 8, 9])
+    expect(linesOf(commit().salt).map((salt) => salt.length)).toEqual([32, 32, 0, 32])
+    expect(linesOf(commit().payload)[2]).toBe('{}')
+    expect(firstBad(commits)).toBeUndefined()
+  })
+
+  test('any flipped bit of a payload or a salt is found at its event, and one of the header or hash at the first', () => {
+    for (const field of ['header', 'payload', 'hash', 'salt'] as const) {
+      const text = commit()[field]
+      for (let i = 0; i < text.length; i++)
+        for (const bit of [1, 2, 4, 8, 16, 32, 64]) {
+          const flipped = text.slice(0, i) + String.fromCharCode(text.charCodeAt(i) ^ bit) + text.slice(i + 1)
+          const isLine = (field === 'payload' || field === 'salt') && linesOf(flipped).length === 4
+          const event_id = isLine ? 1 + linesOf(text.slice(0, i + 1)).length : 2
+          expect(firstBad(changed({ [field]: flipped })), `${field} ${i} ${bit}`).toMatchObject({ event_id })
+        }
+    }
+  })
+
+  test('every line that is dropped, doubled, emptied or moved is found', () => {
+    for (const field of ['payload', 'salt'] as const) {
+      const lines = linesOf(commit()[field])
+      for (const [i, line] of lines.entries()) {
+        const put = (all: readonly string[]) => firstBad(changed({ [field]: all.join('\n') }))
+        expect(put(lines.toSpliced(i, 1)), `${field} ${i} dropped`).toMatchObject({ event_id: 2 })
+        expect(put(lines.toSpliced(i, 0, line)), `${field} ${i} doubled`).toMatchObject({ event_id: 2 })
+        if (line !== '') expect(put(lines.with(i, '')), `${field} ${i} emptied`).toMatchObject({ event_id: 2 + i })
+        for (let j = i + 1; j < lines.length; j++) {
+          // A rune that gets an empty salt may have been redacted. That it was not shows later than the salt of the other.
+          const event_id = field === 'salt' && lines[j] === '' ? 2 + j : 2 + i
+          const swapped = lines.with(i, lines[j] ?? '').with(j, line)
+          expect(put(swapped), `${field} ${i} ${j}`).toMatchObject({ event_id })
+        }
+      }
+    }
+  })
+
+  test('an event that is dropped, doubled or moved within it is found at its first event', () => {
+    const pieces = piecesOf([commit()])
+    const put = (all: typeof pieces) => firstBad(commits.with(1, { ...commitOf(all, 2), hash: commit().hash }))
+    for (const [i, piece] of pieces.entries()) {
+      expect(put(pieces.toSpliced(i, 1)), `${i} dropped`).toMatchObject({ event_id: 2 })
+      expect(put(pieces.toSpliced(i, 0, piece)), `${i} doubled`).toMatchObject({ event_id: 2 })
+      for (let j = i + 1; j < pieces.length; j++)
+        expect(put(pieces.with(i, pieces[j] ?? piece).with(j, piece)), `${i} ${j}`).toMatchObject({ event_id: 2 })
+    }
+  })
+
+  test('a commit that is divided or joined with the next is found, and against a mark if it was hashed again', () => {
+    const [pieces, next] = [piecesOf([commit()]), piecesOf([commits[2] as StoredRecord])]
+    const divided = [commitOf(pieces.slice(0, 2), 2), commitOf(pieces.slice(2), 4)]
+    const joined = commitOf([...pieces, ...next], 2)
+    const mark = { event_id: 5, hash: commit().hash }
+    for (const other of [commits.toSpliced(1, 1, ...divided), commits.toSpliced(1, 2, joined)]) {
+      expect(firstBad(other)).toMatchObject({ event_id: 2 })
+      expect(firstBad(relinked(other))).toBeUndefined()
+      expect(firstBad(relinked(other), [mark])).toMatchObject({ event_id: 5 })
+    }
+  })
+
+  test('a mark within a commit is never met', () => {
+    for (const event_id of [2, 3, 4])
+      expect(firstBad(commits, [{ event_id, hash: commit().hash }])).toMatchObject({ event_id })
+    expect(firstBad(commits, [{ event_id: 5, hash: commit().hash }])).toBeUndefined()
+  })
+
+  test('an erasure of one of its events without a record is found there', () => {
+    for (const i of [0, 1, 3]) {
+      const payload = withLine(commit().payload, i, () => '{"channel":"[redacted]","content":"[redacted]"}')
+      const salt = withLine(commit().salt, i, () => '')
+      expect(firstBad(changed({ payload, salt }))).toMatchObject({ event_id: 2 + i })
+    }
   })
 })

@@ -8,6 +8,7 @@ import type { Json } from '../../../src/kernel/json.ts'
 import { agent } from '../../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
 import { type ToolDefinition, tool } from '../../../src/runtime/tools/define-tool.ts'
+import { replaced, withPacking } from '../../support/records.ts'
 import { createWorld } from '../../support/world.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'statewright-'))
@@ -53,7 +54,8 @@ async function afterwards(name: string, sql: string, declared: Partial<ToolDefin
   await lost.end()
 
   const db = new DatabaseSync(to)
-  db.exec(`DROP TRIGGER rune_is_never_changed; ${sql}`)
+  withPacking(db)
+  db.exec(`DROP TRIGGER record_is_never_changed; ${sql}`)
   db.close()
   const world = await createWorld({
     store: `sqlite:${to}`,
@@ -73,7 +75,7 @@ async function afterwards(name: string, sql: string, declared: Partial<ToolDefin
 test.each(['idempotent', 'read_only'])(
   'F-92 damage in flight: a payment whose recorded %s was changed is neither repeated nor probed, and said',
   async (flag) => {
-    const sql = `UPDATE rune SET payload = replace(payload, '"${flag}":false', '"${flag}":true')`
+    const sql = `UPDATE record SET payload = ${replaced(`"${flag}":false`, `"${flag}":true`)}`
     const { again, status, said } = await afterwards(flag, sql)
     expect(again).toEqual([])
     expect(status).toBe('queued')
@@ -83,7 +85,7 @@ test.each(['idempotent', 'read_only'])(
 )
 
 test('F-92 damage in flight: other arguments are not sent with the key of a call that may be repeated', async () => {
-  const sql = `UPDATE rune SET payload = replace(payload, '"order":42', '"order":43')`
+  const sql = `UPDATE record SET payload = ${replaced('"order":42', '"order":43')}`
   const { again, said } = await afterwards('arguments', sql, { idempotent: true })
   expect(again).toEqual([])
   expect(said).toContain('The store is damaged.')

@@ -111,7 +111,9 @@ test('fold cache: runs that are long over are written once, and come back in the
   // THEN the complete parts are there once, and everything comes back as it was
   expect([...parts.keys()].filter((name) => name.startsWith('runs'))).toEqual(['runs/0', 'runs/2'])
   expect([...again.keys()]).toEqual(['head'])
-  const state = fromParts(sessionId, new Map([...parts, ...again]))?.state
+  const read = (texts: Map<string, string>) =>
+    new Map([...texts].map(([name, text]) => [name, text.split('\n').map((line) => JSON.parse(line))]))
+  const state = fromParts(sessionId, read(new Map([...parts, ...again])))?.state
   expect(state?.subjects).toEqual(folded.subjects)
   expect(state?.runs).toEqual(folded.runs)
   expect(state?.openRuns).toEqual(folded.openRuns)
@@ -119,7 +121,7 @@ test('fold cache: runs that are long over are written once, and come back in the
   expect([...(state?.runs.keys() ?? [])]).toEqual([...folded.runs.keys()])
   expect(state?.openRuns.get(open.runId)).toBe(state?.runs.get(open.runId))
   parts.delete('runs/2')
-  expect(fromParts(sessionId, parts)).toBeUndefined()
+  expect(fromParts(sessionId, read(parts))).toBeUndefined()
 
   // AND what an agent said that is over is in no part
   const over = [...folded.agents.values()].filter(
@@ -132,8 +134,8 @@ test('fold cache: runs that are long over are written once, and come back in the
 })
 
 test.each([
-  ['damaged', "UPDATE part SET body = replace(body, 'echo', 'evil')"],
-  ['of another log', `UPDATE part SET body = body WHERE 0; DELETE FROM part WHERE name LIKE '%/0'`],
+  ['damaged', "UPDATE fold SET body = CAST(replace(CAST(body AS TEXT), 'echo', 'evil') AS BLOB)"],
+  ['of another log', `DELETE FROM fold WHERE name LIKE '%/0'`],
   ['no database at all', null],
 ])('fold cache: a cached session that is %s is not used', async (what, change) => {
   const { path, sw, session_id } = await aLongSession(`${what.replaceAll(' ', '-')}.db`)

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { closeStore, openStore, type Store } from '../../../src/app/open-store.ts'
@@ -77,6 +78,13 @@ test('redaction: nothing is erased while a run can be taken, since a worker may 
   await office.backend.close()
 })
 
+/** A program that takes the runs of every worker away. */
+const loseAll = (url: string) => `import pg from 'pg'
+  const client = new pg.Client(${JSON.stringify(url)})
+  await client.connect()
+  await client.query('UPDATE statewright.worker SET is_lost = true')
+  await client.end()`
+
 test('redaction shared: a worker that slept past its lease asks no model with content that may be erased', async () => {
   const url = await freshDatabase()
   const lease_ms = 600
@@ -90,8 +98,11 @@ test('redaction shared: a worker that slept past its lease asks no model with co
   let slept = 0
   const append: Store['runelog']['append'] = async (batch) => {
     const runes = await store.runelog.append(batch)
-    if (!(runes instanceof Fault) && runes.some((r) => r.kind === 'turn.tools_finished') && slept++ === 0)
+    if (!(runes instanceof Fault) && runes.some((r) => r.kind === 'turn.tools_finished') && slept++ === 0) {
+      // Its heartbeat sleeps, too, as far as the others can see.
+      execFileSync(process.execPath, ['--input-type=module', '--eval', loseAll(url)], { cwd: import.meta.dirname })
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * lease_ms)
+    }
     return runes
   }
   const sw = await createStatewright({

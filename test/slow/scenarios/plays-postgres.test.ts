@@ -19,8 +19,8 @@ await openStore(url).then(closeStore)
 
 /** The rules that keep a record from being emptied are set aside for it. */
 const empty = `SET session_replication_role = replica;
-  TRUNCATE statewright.session, statewright.rune, statewright.segment, statewright.model_row, statewright.lease,
-    statewright.worker, statewright.effect, statewright.blob, statewright_jobs._private_jobs;
+  TRUNCATE statewright.session, statewright.record, statewright.opening, statewright.segment, statewright.model_row,
+    statewright.lease, statewright.worker, statewright.effect, statewright.blob, statewright_jobs._private_jobs;
   SET session_replication_role = DEFAULT`
 
 let unclosed: OpenStore | undefined
@@ -65,7 +65,7 @@ function oneAtATime(shared: SharedStore): SharedStore {
         async join(worker) {
           await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
               WHERE datname = current_database() AND application_name = 'statewright worker';
-            UPDATE statewright.lease SET expires_at = now() - interval '1 second';
+            DELETE FROM statewright.lease;
             UPDATE statewright.worker SET expires_at = now() - interval '1 minute'`)
           return member.join(worker)
         },

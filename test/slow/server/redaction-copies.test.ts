@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { gunzipSync } from 'node:zlib'
+import { zstdDecompressSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { backendOf } from '../../../src/app/backend.ts'
 import { createStatewright } from '../../../src/app/statewright.ts'
@@ -41,7 +41,7 @@ function foundIn(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) => {
     if (!entry.isFile() || entry.name === 'statewright.config.ts') return []
     const bytes = readFileSync(join(entry.parentPath, entry.name))
-    const text = (entry.name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('latin1')
+    const text = (entry.name.endsWith('.zst') ? zstdDecompressSync(bytes) : bytes).toString('latin1')
     // The index of words has its words apart, in small letters.
     return text.toLowerCase().includes('qzvwx') ? [entry.name] : []
   })
@@ -71,7 +71,7 @@ test('F-84 redaction: every copy is gone from the files of the store while a ser
   await server.ask(`/api/sessions/${archived}/archive`, { body: {} })
   const holders = foundIn(folder)
   expect(holders.some((name) => name.startsWith('blob_'))).toBe(true)
-  expect(holders.some((name) => name.endsWith('.gz'))).toBe(true)
+  expect(holders.some((name) => name.endsWith('.zst'))).toBe(true)
   const [ref = ''] = readdirSync(join(folder, 'statewright.db.blobs'))
   expect((await server.ask(`/api/outputs/${ref}`)).status).toBe(200)
 

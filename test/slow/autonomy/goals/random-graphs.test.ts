@@ -178,7 +178,8 @@ function folded(runes: readonly Rune[]) {
 /** The goals of the session as they come back from a checkpoint of it. */
 function throughCheckpoint(runes: readonly Rune[]) {
   const parts = toParts(folded(runes), new Set(), runes.at(-1)?.hash ?? '')
-  return fromParts(runes[0]?.session_id ?? '', parts)?.state.goals
+  const values = new Map([...parts].map(([name, text]) => [name, text.split('\n').map((line) => JSON.parse(line))]))
+  return fromParts(runes[0]?.session_id ?? '', values)?.state.goals
 }
 
 test('random graphs: with random failures every goal ends, in order and within its limits', async () => {

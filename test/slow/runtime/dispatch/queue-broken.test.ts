@@ -27,7 +27,7 @@ test('queue broken: a database that is away for longer than a lease costs a work
     )
   // The queue is broken, and the next one tries in vain.
   const broken = await heard('Failed to')
-  await heard('Error with notify listener', broken)
+  await heard('Error occurred fetching jobs', broken)
   proxy.reopen()
   openGate()
   const results = await Promise.all(handles.map((handle) => handle.result()))

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { Statewright } from '../../../../src/app/statewright.ts'
-import { Fault } from '../../../../src/faults/fault.ts'
+import { isFault } from '../../../../src/faults/catalogue.ts'
 import type { Rune } from '../../../../src/runes/rune.ts'
 import { readWitness } from '../../../support/worker-agents.ts'
 import type { WorkerProcess } from '../../../support/worker-process.ts'
@@ -22,7 +22,8 @@ async function settleTruthfully(sw: Statewright, witness: string, answers: Map<s
     const outcome = await sw.inbox.reply(interaction_id, { reply }).then(
       () => reply.outcome,
       (error) => {
-        if (error instanceof Fault && ['too_early', 'interaction_closed'].includes(error.code)) return error.code
+        if (isFault(error, 'too_early') && error.details.worker !== null) return 'at_work'
+        if (isFault(error, 'too_early', 'interaction_closed')) return error.code
         throw error
       },
     )
@@ -71,9 +72,10 @@ test('two workers: 200 payments on two workers, one of them stopped between the 
   let continuedAt = 0
   while (!isOver || continuedAt === 0) {
     await settleTruthfully(sw, witness, answers)
-    // Only when the other one has taken over, the question is settled, and the payment is made: now the first one wakes.
-    const isPaid = readWitness(witness).some((effect) => effect.order === order(at.run_id))
-    if (isPaid && continuedAt === 0) {
+    // The payment was recorded as at work with the commit that began it, so "it did not happen" is refused while its worker
+    // is stopped. The first one wakes only then: it calls no tool, and reports that.
+    if (answers.has('at_work') && continuedAt === 0) {
+      expect(readWitness(witness).filter((effect) => effect.order === order(at.run_id))).toEqual([])
       stopped.signal('SIGCONT')
       continuedAt = Date.now()
     }
@@ -93,7 +95,7 @@ test('two workers: 200 payments on two workers, one of them stopped between the 
   expect(continuedAt - stoppedAt).toBeGreaterThan(lease_ms)
   expect(about.filter((r) => r.trigger === 'restart.requeued').map((r) => r.actor)).toContain('recovery')
   expect(about.find((r) => r.execution_id === at.execution_id && r.to === 'failed')).toBeDefined()
-  expect(effects.filter((e) => e.order === order(at.run_id)).map((e) => e.pid)).toEqual([other.pid])
+  expect(effects.filter((e) => e.execution_id === at.execution_id)).toEqual([])
   expect(answers.get('did_not')).toBeGreaterThan(0)
 
   expect((await results).filter(({ status }) => status !== 'succeeded')).toEqual([])

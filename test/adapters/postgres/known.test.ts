@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { createKnown } from '../../../src/adapters/postgres/known.ts'
+import { models as added } from '../../../src/app/open-store.ts'
+import { rowName } from '../../../src/runelog/judge.ts'
+import { allModels } from '../../../src/runelog/models.ts'
+import { agent } from '../../../src/runtime/define-agent.ts'
+import { call, say, scriptedModel } from '../../../src/runtime/scripted-model.ts'
+import { tool } from '../../../src/runtime/tools/define-tool.ts'
+import { createWorld } from '../../support/world.ts'
+
+const models = allModels(added)
+const pay = tool({
+  name: 'pay.it',
+  input: z.object({ order: z.int() }),
+  irreversible: true,
+  approval: 'always',
+  run: ({ order }) => ({ paid: order }),
+})
+const model = scriptedModel((_, said) => (said === 0 ? call('pay.it', { order: 1 }) : say('paid')))
+const world = await createWorld({ agents: { payer: agent({ role: 'payer', model, tools: [pay] }) } })
+const { sw } = world
+const { runId, sessionId } = await sw.runs.start({ agent: 'payer', input: 'pay' })
+await sw.idle()
+const [question] = await sw.inbox.list()
+const waiting = await sw.runelog.read(sessionId)
+const opened = waiting.findLast(({ kind }) => kind === 'interaction.opened')?.payload as { digest: string }
+await sw.inbox.approve(question?.interaction_id ?? '', { digest: opened.digest })
+await sw.idle()
+const runes = await sw.runelog.read(sessionId)
+const rows = await Promise.all(models.map(async (of) => ({ of, stored: await sw.runelog.rows(of) })))
+await world.end()
+
+const own = rows.flatMap(({ of, stored }) => (of.shared ? [] : stored.map((row) => ({ model: of.name, row }))))
+
+test('known rows: the runes of a session, read in two parts, give the rows that the store has', () => {
+  for (let read = 0; read < runes.length; read++) {
+    const known = createKnown(models)
+    known.learn(sessionId, 0, runes.slice(0, read))
+    known.catchUp(sessionId)
+    known.learn(sessionId, read, runes.slice(read))
+    known.catchUp(sessionId)
+    expect(known.of(sessionId)?.head).toMatchObject({ event_id: runes.length, hash: runes.at(-1)?.hash })
+    for (const { model, row } of own) {
+      expect(known.has(sessionId, model, row.key)).toBe(true)
+      expect(known.of(sessionId)?.rows.get(rowName(model, row.key))).toEqual(row)
+    }
+    // A row of a subject that does not exist is known to be missing. A row of another session is not.
+    expect(known.has(sessionId, 'epochs', `${runId}`)).toBe(true)
+    expect(known.has(sessionId, 'delegated', runes[1]?.agent_id ?? '')).toBe(true)
+    expect(known.has(sessionId, 'subjects', 'run_elsewhere')).toBe(false)
+  }
+})
+
+test('known rows: a gap in what was read, and a session that moved since, are not known', () => {
+  const known = createKnown(models)
+  known.learn(sessionId, 2, runes.slice(2))
+  known.catchUp(sessionId)
+  expect(known.of(sessionId)).toBeUndefined()
+
+  known.learn(sessionId, 0, waiting)
+  known.catchUp(sessionId)
+  known.outdate(sessionId, waiting.length)
+  expect(known.of(sessionId)?.head.event_id).toBe(waiting.length)
+  known.outdate(sessionId, waiting.length + 1)
+  expect(known.of(sessionId)).toBeUndefined()
+  expect(known.has(sessionId, 'subjects', runId)).toBe(false)
+  known.learn(sessionId, waiting.length, runes.slice(waiting.length))
+  known.catchUp(sessionId)
+  expect(known.of(sessionId)?.head.event_id).toBe(runes.length)
+})
+
+test('known rows: a session with a redaction is not known, since its rows follow from more than its fold', () => {
+  const known = createKnown(models)
+  known.learn(sessionId, 0, runes)
+  known.catchUp(sessionId)
+  const event_id = runes.length + 1
+  const redacted = {
+    session_id: sessionId,
+    event_id,
+    kind: 'rune.redacted',
+    at: 1,
+    payload: {},
+  } as (typeof runes)[number]
+  known.learn(sessionId, runes.length, [redacted])
+  known.catchUp(sessionId)
+  expect(known.of(sessionId)).toBeUndefined()
+})

@@ -1,0 +1,58 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { hostPorts } from '../../src/adapters/host/ports.ts'
+import { openSqliteReadOnly } from '../../src/adapters/sqlite/read-only.ts'
+import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
+import { proveHere, proveInThreads } from '../../src/app/prove.ts'
+import type { Proved } from '../../src/surface/wiring.ts'
+import { opening } from '../support/drafts.ts'
+import { scratchFolder } from '../support/scratch-folder.ts'
+
+const scratch = scratchFolder('prove')
+const count = 500
+
+/** A store of many sessions, of which every fiftieth is damaged. */
+async function aStore() {
+  const path = join(scratch.fresh(), 'store.db')
+  const runelog = await openSqliteRunelog(path, hostPorts)
+  const ids = Array.from({ length: count }, (_, i) => `ses_${i}`)
+  const appended = ids.map((id) => runelog.append({ session_id: id, runes: [opening('session', id)] }))
+  await Promise.all(appended)
+  await runelog.close()
+  const db = new DatabaseSync(path)
+  db.exec('DROP TRIGGER record_is_never_changed; UPDATE record SET hash = zeroblob(32) WHERE session % 50 = 0')
+  db.close()
+  return { path, asked: ids.map((session_id) => ({ session_id, marks: [] })) }
+}
+
+const byId = (proved: readonly Proved[]) => proved.toSorted((a, b) => (a.session_id < b.session_id ? -1 : 1))
+
+test.each([
+  ['as fast as it can', 0],
+  ['while its reader is busy with each verdict', 1],
+])('verify: in threads, %s, each session has the verdict that it has alone, once', async (_, wait_ms) => {
+  const { path, asked } = await aStore()
+  const runelog = await openSqliteReadOnly(path)
+  const alone = await Array.fromAsync(proveHere(runelog, asked, []))
+  expect(alone.filter(({ first_bad }) => first_bad !== null)).toHaveLength(count / 50)
+  const proved: Proved[] = []
+  for await (const one of proveInThreads(runelog, asked, { path, trusted: [] })) {
+    proved.push(one)
+    if (wait_ms > 0) await setTimeout(wait_ms)
+  }
+  await runelog.close()
+  expect(byId(proved)).toEqual(byId(alone))
+})
+
+test('verify: a thread that fails ends it with its error', async () => {
+  const { path, asked } = await aStore()
+  const runelog = await openSqliteReadOnly(path)
+  const proving = async () => {
+    const elsewhere = join(scratch.fresh(), 'absent.db')
+    for await (const _ of proveInThreads(runelog, asked, { path: elsewhere, trusted: [] })) await setTimeout(1)
+  }
+  await expect(proving()).rejects.toThrow('there is no such file')
+  await runelog.close()
+})
