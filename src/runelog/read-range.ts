@@ -21,8 +21,27 @@ interface RecordSource {
 export interface Span {
   readonly low: number
   readonly high: number
+  /** The most records of the page. */
   readonly limit: number
+  /** The number of runes that the reader still wants. */
+  readonly runes: number
   readonly backward: boolean
+}
+
+/** The records of a page that its reader wants, found by their last events. A commit may have a thousand runes to parse. */
+export function wanted<T>(
+  page: readonly T[],
+  lastEvent: (record: T) => number,
+  { low, high, runes, backward }: Omit<Span, 'limit'>,
+): readonly T[] {
+  const [first] = page
+  if (first === undefined) return page
+  if (backward) {
+    const lowest = Math.min(high - 1, lastEvent(first)) - runes
+    return page.filter((record) => lastEvent(record) > lowest)
+  }
+  const last = page.findIndex((record) => lastEvent(record) >= low + runes)
+  return last < 0 ? page : page.slice(0, last + 1)
 }
 
 /** The runes of a range. Records are read page by page until they cover it. */
@@ -71,19 +90,17 @@ async function hashBefore({ cold, hashAt }: RecordSource, record: StoredRecord):
 /** The records that cover a range, as far as they are not archived, the oldest first. */
 async function hotRecords(source: RecordSource, { after, before, limit, backward }: Required<Range>) {
   const found: StoredRecord[] = []
-  for (let [low, high] = [after, before]; high - low > 1; ) {
+  for (let [low, high, covered] = [after, before, 0]; high - low > 1 && covered < limit; ) {
     const asked = Math.min(atOnce, limit)
-    const given = await source.page({ low, high, limit: asked, backward })
+    const given = await source.page({ low, high, limit: asked, runes: limit - covered, backward })
     // Where the event before `high` is archived, a page begins with the record after it.
     const page = backward ? given.filter((record) => firstEventOf(record) < high) : given
     found.push(...page)
-    const last = page.at(-1)?.event_id
+    const last = page.at(-1)
     if (last === undefined || given.length < asked) break
-    // A record has at least one event, and `last` is the last event of the last one.
-    const covered = backward ? Math.min(before - 1, found[0]?.event_id ?? 0) - last : last - after
-    if (covered >= limit) break
-    if (backward) high = firstEventOf(page.at(-1) as StoredRecord)
-    else low = last
+    if (backward) high = firstEventOf(last)
+    else low = last.event_id
+    covered = backward ? Math.min(before, (found[0]?.event_id ?? 0) + 1) - high : low - after
   }
   return backward ? found.reverse() : found
 }

@@ -1,6 +1,6 @@
 import type { Json } from '../../kernel/json.ts'
 import type { Counted, FoundSession, Head, ModelQuery, Range, ReadModel, Row, WordQuery } from '../../runelog/port.ts'
-import { readRange, readRunes, type Span } from '../../runelog/read-range.ts'
+import { readRange, readRunes, type Span, wanted } from '../../runelog/read-range.ts'
 import { type ArchivedRecord, bare, type ColdFile, inCommitOrder, type Segments } from '../../runelog/segment.ts'
 import { firstEventOf, genesis, type StoredRecord } from '../../runes/record.ts'
 import type { Rune } from '../../runes/rune.ts'
@@ -13,6 +13,7 @@ type Place = Head & { readonly id: number; readonly file: string | null; readonl
 /** A record, or none, and whether the session has any in cold storage. */
 type HotRecord = StoredRecord & { readonly file: string | null; readonly previous: string | null }
 
+const lastEvent = ({ event_id }: Pick<StoredRecord, 'event_id'>) => event_id
 const hotPage = 64
 const atOnce = 1000
 const pageSize = 5000
@@ -60,11 +61,13 @@ export function createReader(connection: Pick<Connection, 'send' | 'text'>, segm
       ? await send<HotRecord>('hotBackward', session_id, after, Math.min(before, farthest), asked)
       : await send<HotRecord>('hotForward', session_id, after, asked)
     if (found.some(({ file }) => file !== null)) return undefined
-    const records = found.filter(({ header }) => header !== null)
-    if (backward) records.reverse()
+    const page = found.filter(({ header }) => header !== null)
+    const span = { low: after, high: before, runes: limit, backward }
+    const chosen = wanted(page, lastEvent, span)
+    const records = backward ? chosen.toReversed() : chosen
     const all = readRunes(records, records[0]?.previous ?? genesis)
     const runes = all.filter(({ event_id }) => event_id > after && event_id < before)
-    if (records.length === asked && runes.length < limit) return undefined
+    if (page.length === asked && runes.length < limit) return undefined
     return (backward ? runes.reverse() : runes).slice(0, limit)
   }
 
@@ -79,10 +82,13 @@ export function createReader(connection: Pick<Connection, 'send' | 'text'>, segm
     const source = {
       cold: await cold(found).catch((error) => orRetry(error, tries)),
       hashAt: async (event_id: number) => (await send<StoredRecord>('hash', found.id, event_id))[0]?.hash,
-      page: ({ low, high, limit, backward }: Span) =>
-        backward
-          ? send<StoredRecord>('backward', found.id, low, high, limit)
-          : send<StoredRecord>('forward', found.id, low, limit),
+      page: async (span: Span) => {
+        const { low, high, limit } = span
+        const page = span.backward
+          ? await send<StoredRecord>('backward', found.id, low, high, limit)
+          : await send<StoredRecord>('forward', found.id, low, limit)
+        return wanted(page, lastEvent, span)
+      },
     }
     const chosen = await readRange(source, { ...range, before, limit: Math.min(limit, farthest) })
     const there = Math.min(limit, Math.min(before - 1, found.event_id) - after)

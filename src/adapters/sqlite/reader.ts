@@ -5,7 +5,7 @@ import { isSealed } from '../../machines/session.ts'
 import { type History, isOpenedIn, type Look } from '../../runelog/judge.ts'
 import { subjects } from '../../runelog/models.ts'
 import type { Counted, Head, ModelQuery, Range, ReadModel, Row } from '../../runelog/port.ts'
-import { readRange } from '../../runelog/read-range.ts'
+import { readRange, wanted } from '../../runelog/read-range.ts'
 import { type ArchivedRecord, bare, inCommitOrder, type Segments } from '../../runelog/segment.ts'
 import type { StoredRecord } from '../../runes/record.ts'
 import type { Rune } from '../../runes/rune.ts'
@@ -44,8 +44,7 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
   }
 
   /** Records in the table, without what is in cold storage, each with its position in the order of all commits. */
-  const hot = (session: number, after = 0, limit = most) =>
-    every<RecordColumns>(statements.forward, session, after, limit).map(toRecord)
+  const hot = (session: number) => every<RecordColumns>(statements.forward, session, 0, most).map(toRecord)
 
   function segmentOf(session: number): { readonly file: string; readonly runes: number } | undefined {
     const found = one<[string, number]>(statements.segment, session)
@@ -89,10 +88,13 @@ export function createReader(db: DatabaseSync, statements: Statements, segments:
       {
         cold: await cold(session),
         hashAt: (event_id) => one<[string]>(statements.hash, session, event_id)?.[0],
-        page: ({ low, high, limit, backward }) =>
-          backward
-            ? every<RecordColumns>(statements.backward, session, low, high, limit).map(toRecord)
-            : hot(session, low, limit),
+        page(span) {
+          const { low, high, limit } = span
+          const page = span.backward
+            ? every<RecordColumns>(statements.backward, session, low, high, limit)
+            : every<RecordColumns>(statements.forward, session, low, limit)
+          return wanted(page, ([event_id]) => event_id, span).map(toRecord)
+        },
       },
       range,
     )
