@@ -16,8 +16,16 @@ interface Turn {
 
 const keptTurns = 64
 
-/** Tells text that is not recorded yet from text that came too late: a reader has its rune already. */
-export function createDeltaGate() {
+/** Whether text that is not recorded yet is new to a reader. */
+export interface DeltaGate {
+  /** The reader has this rune, or gets it now. In any order. */
+  note(rune: Rune): void
+  /** False: the text came too late, since a rune that was noted has it. */
+  passes(delta: Delta): boolean
+}
+
+/** Tells text that is not recorded yet from text that came too late. */
+export function createDeltaGate(): DeltaGate {
   const turns = new Map<string, Turn>()
 
   function turnOf(turn_id: string): Turn {
@@ -28,26 +36,32 @@ export function createDeltaGate() {
     return turn
   }
 
+  function ended(turn_id: string, before: number) {
+    const turn = turnOf(turn_id)
+    turn.round = Math.max(turn.round, before)
+  }
+
   return {
-    /** The reader gets this rune. */
-    note(rune: Rune) {
+    note(rune) {
       if (rune.turn_id === undefined) return
       switch (rune.kind) {
         case 'turn.assistant_delta': {
           const { round, channel, offset, content } = rune.payload
-          turnOf(rune.turn_id).ends.set(`${round} ${channel}`, offset + content.length)
+          const { ends } = turnOf(rune.turn_id)
+          const name = `${round} ${channel}`
+          ends.set(name, Math.max(ends.get(name) ?? 0, offset + content.length))
           break
         }
         case 'turn.tool_calls_received':
-          turnOf(rune.turn_id).round = rune.payload.round
+          ended(rune.turn_id, rune.payload.round)
           break
         case 'turn.completed':
         case 'turn.interrupted':
         case 'turn.error':
-          turnOf(rune.turn_id).round = Number.POSITIVE_INFINITY
+          ended(rune.turn_id, Number.POSITIVE_INFINITY)
       }
     },
-    passes({ turn_id, round, channel, offset }: Delta): boolean {
+    passes({ turn_id, round, channel, offset }) {
       const turn = turns.get(turn_id)
       return turn === undefined || (round >= turn.round && offset >= (turn.ends.get(`${round} ${channel}`) ?? 0))
     },

@@ -1,3 +1,6 @@
+import type { DeltaGate } from '../observation/delta-gate.ts'
+import type { Runelog } from '../runelog/port.ts'
+
 /** A piece of text of a model that is not recorded yet. A rune repeats it later. */
 export interface EphemeralDelta {
   /** The session of the run. */
@@ -22,4 +25,21 @@ export interface Deltas {
   send(delta: EphemeralDelta): void
   /** Calls back with text of a session that other processes send. Returns the function that unsubscribes. */
   subscribe(session_id: string, listener: (delta: EphemeralDelta) => void): () => void
+}
+
+/** More runes than are recorded while a text is on its way. */
+const lastRunes = 256
+
+/**
+ * Notes the last runes that a reader has, up to this event. Their text may still be on its way from another process,
+ * which gathers it before it sends it.
+ */
+export async function noteLast(
+  gate: DeltaGate,
+  runelog: Pick<Runelog, 'read'>,
+  session_id: string,
+  event_id: number,
+): Promise<void> {
+  const last = await runelog.read(session_id, { before: event_id + 1, limit: lastRunes, backward: true })
+  for (const rune of last) gate.note(rune)
 }

@@ -6,7 +6,7 @@ import { createDeltaGate } from '../observation/delta-gate.ts'
 import type { SessionState } from '../observation/session-state.ts'
 import type { Rune } from '../runes/rune.ts'
 import type { Stopped } from './commands/session.ts'
-import type { EphemeralDelta } from './delta.ts'
+import { type EphemeralDelta, noteLast } from './delta.ts'
 import { asOptions } from './options.ts'
 import type { Runtime } from './runtime.ts'
 import { ifOver, once } from './session-cache.ts'
@@ -87,8 +87,9 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
       bell.resolve()
     }
     const gate = createDeltaGate()
+    let gateIsSet = after === undefined
     const unsubscribe = runtime.listen((delta) => {
-      if (delta.run_id === run_id && gate.passes(delta)) add({ type: 'delta', delta })
+      if (gateIsSet && delta.run_id === run_id && gate.passes(delta)) add({ type: 'delta', delta })
     }, session_id)
     const following = (async () => {
       const { run } = await runtime.find(run_id)
@@ -100,6 +101,8 @@ export function createRunHandle(runtime: Runtime, session_id: string, run_id: st
       // A run that is over has no further events: a reader past its end must not wait.
       const last = isTerminal(runMachine, run.status) ? head : Number.POSITIVE_INFINITY
       if (from >= last) return
+      if (after !== undefined) await noteLast(gate, runelog, session_id, after)
+      gateIsSet = true
       for await (const rune of runelog.follow(session_id, from, leave.signal)) {
         const isOurs = rune.run_id === run_id
         if (isOurs) gate.note(rune)

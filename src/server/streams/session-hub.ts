@@ -4,7 +4,7 @@ import { sessionEvents } from '../../observation/session-event.ts'
 import type { Runelog } from '../../runelog/port.ts'
 import { othersTurn } from '../../runelog/slices.ts'
 import type { Rune } from '../../runes/rune.ts'
-import type { EphemeralDelta } from '../../runtime/delta.ts'
+import { type EphemeralDelta, noteLast } from '../../runtime/delta.ts'
 import { type Connection, createAudience, type Reader } from './connection.ts'
 import { deltaFrame, heartbeat, runeFrames, type View } from './frames.ts'
 
@@ -42,6 +42,9 @@ export function createSessionHub(
 ) {
   const contracts = createContracts(runelog, session_id)
   const gate = createDeltaGate()
+  const gateIsSet = noteLast(gate, runelog, session_id, head)
+  // Each reader awaits it, and is cut off if it fails.
+  gateIsSet.catch(() => {})
   const { add, readers, live, beat, cut: cutAll } = createAudience<SessionReader>(empty)
   /** Pages that are still in use, by view and first event, and pages that are being made. */
   const pages = new Map<string, { readonly bytes: WeakRef<Buffer>; readonly to: number }>()
@@ -156,6 +159,7 @@ export function createSessionHub(
   /** Brings a reader to where the hub is. */
   async function bring(reader: SessionReader) {
     try {
+      await gateIsSet
       await catchUp(reader)
     } catch (error) {
       failed(error)

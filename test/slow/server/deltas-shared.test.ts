@@ -98,6 +98,41 @@ async function twoProcesses() {
   return { url, one, other, sent }
 }
 
+test('deltas: run.events() after an event does not send text that was recorded before it', async () => {
+  const place = await createWorkplace({ leaseMs: 5_000 })
+  const sw = await place.join(1)
+  const run = await sw.runs.start({ agent: 'signer', input: 'go' })
+  const called = await eventually('the question', async () => {
+    const runes = await sw.runelog.read(run.sessionId)
+    return runes.some(({ kind }) => kind === 'interaction.opened')
+      ? runes.find((rune) => rune.kind === 'turn.tool_calls_received')
+      : undefined
+  })
+  const head = await sw.runelog.head(run.sessionId)
+  const heard: string[] = []
+  const leaving = new AbortController()
+  const reading = (async () => {
+    for await (const event of run.events({ after: head?.event_id, signal: leaving.signal }))
+      if (event.type === 'delta') heard.push(event.delta.text)
+  })()
+  const pool = await createPool(place.url, 1)
+  const other = createDeltas(place.url, pool, 'other')
+  whenFinished(async () => {
+    await other.close()
+    await pool.end()
+  })
+  const { run_id = '', turn_id = '', payload } = called ?? { payload: { round: 0 } }
+  const text = (round: number, said: string) => ({ ...delta(run.sessionId, said), run_id, turn_id, round })
+  await eventually('the next text', async () => {
+    other.send(text(payload.round - 1, 'late'))
+    other.send(text(payload.round, 'next'))
+    return heard.includes('next') ? true : undefined
+  })
+  expect(heard).not.toContain('late')
+  leaving.abort()
+  await reading
+})
+
 test('deltas: a text of any length and any characters arrives whole, in messages that the server takes', async () => {
   const { url, one, other } = await twoProcesses()
   const text = '\u0001🐉"\\\n'.repeat(4_000)

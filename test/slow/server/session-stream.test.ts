@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Draft } from '../../../src/runes/rune.ts'
-import { move, opening } from '../../support/drafts.ts'
+import { move, opening, plain } from '../../support/drafts.ts'
 import { hidden, memory, openSession, path, quiet, secret, session_id } from '../../support/session-on-air.ts'
 import type { Heard } from '../../support/sse-client.ts'
 
@@ -129,6 +129,23 @@ test('session stream: text that is not recorded yet is sent to live readers with
     payload: { turn_id: 'trn_1', round: 0, offset: 0, channel: 'text', content: 'Hel' },
   })
   expect(whole).toMatchObject({ durable: true, payload: { content: 'Hello', is_final: true } })
+})
+
+test('session stream: text that was recorded before the reader came is not sent again when it comes late', async () => {
+  const { write, read, say } = await openSession()
+  const about = { run_id: 'run_1', turn_id: 'trn_1' }
+  await write({ ...plain('turn.assistant_delta', { content: 'Hel', channel: 'text', round: 0, offset: 0 }), ...about })
+  const reader = read(path)
+  await reader.upTo(2)
+  const late = { session_id, ...about, round: 0, offset: 0, channel: 'text', text: 'Hel' } as const
+  say(late)
+  say({ ...late, offset: 3, text: 'lo' })
+  await reader.until('the next text', () => reader.heard.length === 3)
+  const sent = reader.heard.slice(1).map(({ data }) => JSON.parse(data))
+  expect(sent.map(({ durable, payload: { content } }) => [durable, content])).toEqual([
+    [true, 'Hel'],
+    [false, 'lo'],
+  ])
 })
 
 test('session stream: a heartbeat every 15 s takes the cursor past hidden runes', async () => {
