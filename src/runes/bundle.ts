@@ -179,7 +179,8 @@ type RecordLike = StoredRecord & Readonly<Record<string, unknown>>
 function readHeader(line: string): BundleHeader | undefined {
   const { format, version, session_id, machines } = parse(line) ?? {}
   if (format !== 'statewright-bundle' || (version !== 1 && version !== 2)) return undefined
-  if (!isText(session_id) || typeof machines !== 'object' || machines === null) return undefined
+  if (!isText(session_id) || typeof machines !== 'object' || machines === null || Array.isArray(machines))
+    return undefined
   if (!Object.entries(machines).flat().every(isText)) return undefined
   const header: BundleHeader = { format, version, session_id, machines: machines as BundleHeader['machines'] }
   return line === headerLine(header) && line.isWellFormed() ? header : undefined
