@@ -55,7 +55,9 @@ export async function readRange(source: RecordSource, range: Range): Promise<rea
   const frozenRunes = Math.max(0, (frozen.at(-1)?.event_id ?? 0) - after)
   const unfrozen = { after: Math.max(after, cold.at(-1)?.event_id ?? 0), before, limit, backward }
   const hot = !backward && frozenRunes >= limit ? [] : await hotRecords(source, unfrozen)
-  const records = [...frozen, ...hot]
+  // A backward read may end before it reaches what is archived: the records must follow on each other.
+  const isApart = hot[0] !== undefined && firstEventOf(hot[0]) > (cold.at(-1)?.event_id ?? 0) + 1
+  const records = isApart ? hot : [...frozen, ...hot]
   const [first] = records
   if (first === undefined) return []
   const at = cold.indexOf(first)

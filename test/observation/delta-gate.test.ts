@@ -18,8 +18,7 @@ test('delta gate: text whose rune the reader has does not pass', () => {
 
 test('delta gate: an older rune that is noted later opens nothing again', () => {
   const { note, passes } = createDeltaGate()
-  for (const offset of [5, 2])
-    note(rune('turn.assistant_delta', { content: 'abc', channel: 'text', round: 0, offset }))
+  for (const offset of [5, 2]) note(rune('turn.assistant_delta', { content: 'abc', channel: 'text', round: 0, offset }))
   expect([passes(delta(7)), passes(delta(8))]).toEqual([false, true])
   for (const round of [2, 1]) note(rune('turn.tool_calls_received', { call_ids: [], round, text: '' }))
   expect([passes(delta(9, 1)), passes(delta(0, 2))]).toEqual([false, true])

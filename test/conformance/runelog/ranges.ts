@@ -28,6 +28,8 @@ const logs: fc.Arbitrary<Log> = fc.record({
 /** A place in a log of any length: at its ends, near them, beyond them, and anywhere between. */
 const place = fc.tuple(fc.oneof(fc.constantFrom(0, 1), share), fc.integer({ min: -3, max: 3 }))
 const asked = { after: place, before: place, limit: place, backward: fc.boolean() }
+/** The end of a log: what is recorded after an archiving is read without what is archived. */
+const atEnd = [1, 2, 3].map((limit) => ({ limit: [0, limit] as const, backward: true }))
 const ranges = fc.array(fc.record(asked, { requiredKeys: [] }), { minLength: 40, maxLength: 40 })
 
 export function describeRanges(open: OpenStore): void {
@@ -66,7 +68,7 @@ export function describeRanges(open: OpenStore): void {
           expect(await runelog.read(session_id)).toEqual(whole)
           const exact = (at: readonly [share: number, offset: number] | undefined) =>
             at === undefined ? undefined : Math.round(at[0] * whole.length) + at[1]
-          for (const { after, before, limit: most, backward } of chosen) {
+          for (const { after, before, limit: most, backward } of [...chosen, ...atEnd] as typeof chosen) {
             const atMost = exact(most)
             const limit = atMost === undefined ? undefined : Math.max(0, atMost)
             const bounds = { after: exact(after), before: exact(before), limit, backward }
