@@ -17,8 +17,11 @@ export function trimCache(entries: Map<string, unknown>): void {
 /** A run at work needs some ten rows of a model. */
 const mostCached = 1_000
 
-/** The most rows in one statement. */
-const rowsAtOnce = 2_500
+/** The most unwritten rows, and characters of their texts. To write them, or to fold them again after a crash, takes a few milliseconds. */
+const mostBehind = { rows: 2_500, characters: 4_000_000 }
+
+/** The most rows of one statement, and characters: its parameter is one text, and the words of a rune may be many. */
+const atOnce = { rows: 2_500, characters: 1_000_000 }
 
 /**
  * Rows of read models. A commit writes runes; their rows are written later, many at once, since they would be most of the
@@ -27,6 +30,7 @@ const rowsAtOnce = 2_500
 export function createRows(stored: Look) {
   const models = new Map<string, Model>()
   let behind = 0
+  let characters = 0
 
   function modelOf(name: string): Model {
     const known = models.get(name)
@@ -57,30 +61,39 @@ export function createRows(stored: Look) {
         const isStored = before?.isStored ?? (model.known.get(key) !== undefined || !model.known.has(key))
         model.known.set(key, row)
         if (before === undefined) behind++
+        if (typeof row?.value === 'string') characters += row.value.length
         model.behind.set(key, { row, isStored })
       }
     },
     /** This process folded a change of the row that is not in the table yet; the rune may not be, either. */
     isAhead: ({ name }: ReadModel, key: string) => modelOf(name).behind.has(key),
     behind: () => behind,
+    /** So much is unwritten that the next commit writes it. */
+    isDue: () => behind >= mostBehind.rows || characters >= mostBehind.characters,
     /** Writes the rows, and the position of the table. They are in the table once these steps are committed. */
     write(): readonly Step[] {
       const steps: Step[] = []
       let put: string[] = []
+      let length = 0
       const flush = () => {
         if (put.length > 0) steps.push(step('putRows', `[${put.join()}]`))
         put = []
+        length = 0
       }
       for (const [name, model] of models) {
         for (const [key, { row, isStored }] of model.behind) {
-          if (row !== undefined) put.push(JSON.stringify([name, key, row.tag, row.sort, canonicalJson(row.value)]))
-          else if (isStored) steps.push(step('removeRow', name, key))
-          if (put.length === rowsAtOnce) flush()
+          if (row !== undefined) {
+            const text = JSON.stringify([name, key, row.tag, row.sort, canonicalJson(row.value)])
+            put.push(text)
+            length += text.length
+          } else if (isStored) steps.push(step('removeRow', name, key))
+          if (put.length === atOnce.rows || length >= atOnce.characters) flush()
         }
         model.behind.clear()
       }
       flush()
       behind = 0
+      characters = 0
       steps.push(step('setFolded'))
       return steps
     },
@@ -90,6 +103,7 @@ export function createRows(stored: Look) {
     clear() {
       models.clear()
       behind = 0
+      characters = 0
     },
   }
 }

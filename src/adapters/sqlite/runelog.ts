@@ -20,8 +20,6 @@ import { createSearch } from './search.ts'
 import { createWriter, prepareStatements, type Step, step } from './statements.ts'
 
 const look_ms = 1_000
-/** The most unwritten rows. To write them, or to fold them again after a crash, takes a few milliseconds. */
-const rowsBehind = 2_500
 
 /** A rune whose record the triggers read: it vouches for an erasure, or for the move of a log to a segment. */
 const isVoucher = (rune: Rune | undefined) => rune?.kind === 'rune.redacted' || rune?.kind === 'session.archived'
@@ -76,7 +74,7 @@ async function open(path: string, lock: Lock, ports: Ports, options: RunelogOpti
     commit(decide) {
       commit(() => {
         const steps = decide()
-        return rows.behind() < rowsBehind ? steps : [...steps, ...rows.write()]
+        return rows.isDue() ? [...steps, ...rows.write()] : steps
       })
       // Writes to a removed file succeed, and no process can ever read them.
       if (hasFolderChanged()) checkFiles()

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { hostPorts } from '../../../src/adapters/host/ports.ts'
+import { createRows } from '../../../src/adapters/sqlite/rows.ts'
 import { openSqliteRunelog } from '../../../src/adapters/sqlite/runelog.ts'
 import { accepted } from '../../../src/faults/catalogue.ts'
 import { subjects } from '../../../src/runelog/models.ts'
@@ -64,6 +65,20 @@ test('rows: many rows are written without being asked for', async () => {
   const contracts = Array.from({ length: 2_600 }, (_, i) => opening('contract', `exe_${i}`))
   accepted(await runelog.append({ session_id: 'ses_1', runes: contracts }))
   expect(inTable('exe_2599')).toContain('pending')
+})
+
+test('rows: long texts are written early, and in statements of a limited length', () => {
+  const rows = createRows(() => undefined)
+  const words = 'x'.repeat(300_000)
+  const dueAt = Array.from({ length: 40 }, (_, i) => {
+    rows.keep([{ model: 'search', key: `${i}`, row: { key: `${i}`, tag: null, sort: null, value: words } }])
+    return rows.isDue()
+  })
+  expect(dueAt.indexOf(true)).toBe(13)
+  const written = rows.write().flatMap(({ name, values }) => (name === 'putRows' ? [String(values[0])] : []))
+  expect(written.flatMap((text) => JSON.parse(text))).toHaveLength(40)
+  for (const { length } of written) expect(length).toBeLessThan(1_400_000)
+  expect(rows.isDue()).toBe(false)
 })
 
 test('rows: archiving writes the rows before runes leave the table', async () => {
