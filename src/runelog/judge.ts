@@ -2,7 +2,7 @@ import { faults } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import type { Sha256 } from '../kernel/digest.ts'
 import type { Json } from '../kernel/json.ts'
-import { genesis, headerText, link, runeId, type StoredRecord, toRunes } from '../runes/record.ts'
+import { foldedRunesIn, genesis, headerText, link, runeId, type StoredRecord, toRunes } from '../runes/record.ts'
 import type { Rune } from '../runes/rune.ts'
 import { claimOf, claims, epochs, isClaim, subjects } from './models.ts'
 import type { FoldableRune, Head, ReadModel, Row } from './port.ts'
@@ -191,7 +191,7 @@ export function foldProblem(folding: Folding, record: StoredRecord): string | un
 
 function folds(folding: Folding, record: StoredRecord): number | string {
   try {
-    const runes = toRunes(record, '')
+    const runes = toRunes(record, '', foldedRunesIn(JSON.parse(record.header)))
     for (const rune of runes) {
       const fault = folding.fold(rune)
       if (fault !== undefined) return `it could not have been recorded: ${fault.message}`

@@ -1,5 +1,5 @@
 import { readHeader } from './read-header.ts'
-import { linesOf, type RuneInTheMaking, runesIn, type StoredRecord } from './record.ts'
+import { foldedRunesIn, linesOf, type RuneInTheMaking, type StoredRecord } from './record.ts'
 import type { RecordedMove } from './rune.ts'
 
 /** A record as the verifier reads it, in whichever format it was written. */
@@ -44,7 +44,7 @@ export function readRecord(record: unknown): Read | string {
   const [payloads, salts] = [linesOf(record.payload), linesOf(record.salt)]
   if (payloads.length !== runes.length || salts.length !== runes.length)
     return `its header has ${runes.length} runes, its payload ${payloads.length} and its salt ${salts.length} lines.`
-  const inTheMaking = runesIn(header, true)
+  const inTheMaking = foldedRunesIn(header)
   const read = inTheMaking.map((rune, i) => ({ header: rune, payload: payloads[i] ?? '', salt: salts[i] ?? '' }))
   const last = record.event_id
   return { session_id, first, last, header: record.header, hash: record.hash, runes: read, inTheMaking }

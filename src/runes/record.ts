@@ -2,7 +2,6 @@ import { partsText, type Sha256 } from '../kernel/digest.ts'
 import type { Reading } from '../kernel/machine.ts'
 import type { Kind } from './kinds.ts'
 import {
-  type ActorCategory,
   actorCategory,
   type Concerns,
   concernNames,
@@ -241,19 +240,52 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] }
 /** A rune without its content. */
 export type RuneInTheMaking = Writable<Header & Concerns & Partial<RecordedMove>> & { kind: Kind; payload: unknown }
 
-/** Every field that a rune may lack. Runes that are only folded have them all: objects of one shape are read faster. */
-const lacking = Object.fromEntries(
-  [...concernNames, 'machine', 'subject_id', 'from', 'to', 'trigger', 'guards', 'redacted'].map((name) => [
-    name,
-    undefined,
-  ]),
-) as Partial<RecordedMove>
+/**
+ * Every field of a rune, as it is without a value. Runes that are only folded have them all: objects of one shape are
+ * read faster.
+ */
+const bare: RuneInTheMaking = {
+  ...(Object.fromEntries(
+    [...concernNames, 'machine', 'subject_id', 'from', 'to', 'trigger', 'guards', 'redacted'].map((name) => [
+      name,
+      undefined,
+    ]),
+  ) as Partial<RecordedMove>),
+  event_id: 0,
+  rune_id: '',
+  session_id: '',
+  kind: 'session.created',
+  visibility: 'public',
+  at: 0,
+  actor: 'graph_runner',
+  actor_category: 'system',
+  payload: undefined,
+  payload_sha256: null,
+  prev_hash: '',
+  hash: '',
+  schema_version: 1,
+}
 
 /**
- * The runes of a header, without their payloads and hashes. The order of their events is that of the header.
- * `isFolded`: no reader gets them, so fields that they lack may be there as undefined.
+ * The runes of a header for a fold, without their payloads and hashes. No reader gets them: fields that they lack are
+ * there as undefined, and they have no `rune_id`.
  */
-export function runesIn(header: CommitHeader, isFolded = false): RuneInTheMaking[] {
+export function foldedRunesIn(header: CommitHeader): RuneInTheMaking[] {
+  const { event_id, session_id, runes } = header
+  const common: RuneInTheMaking = { ...bare, session_id }
+  const ofAll: Record<string, unknown> = common
+  for (const name of sharedNames) ofAll[name] = header[name] ?? bare[name]
+  return runes.map((entry, i) => {
+    const rune = { ...common, event_id: event_id + i, kind: entry.kind as Kind }
+    const fields: Record<string, unknown> = rune
+    // Null: the rune lacks a field that the others share.
+    for (const name in entry) if (isShared(name)) fields[name] = entry[name] ?? bare[name]
+    return completed(rune, entry)
+  })
+}
+
+/** The runes of a header, without their payloads and hashes. The order of their events is that of the header. */
+export function runesIn(header: CommitHeader): RuneInTheMaking[] {
   const { event_id, session_id, runes } = header
   const shared: [SharedName, string | number][] = []
   for (const name of sharedNames) {
@@ -263,42 +295,48 @@ export function runesIn(header: CommitHeader, isFolded = false): RuneInTheMaking
   return runes.map((entry, i) => {
     const actor = (entry.actor ?? header.actor) as Rune['actor']
     const rune: RuneInTheMaking = {
-      ...(isFolded ? lacking : undefined),
       event_id: event_id + i,
-      rune_id: isFolded ? '' : runeId(session_id, event_id + i),
+      rune_id: runeId(session_id, event_id + i),
       session_id,
       kind: entry.kind as Kind,
       visibility: 'public',
       at: 0,
       actor,
-      actor_category: actorCategory(actor) as ActorCategory,
+      actor_category: 'system',
       payload: undefined,
-      payload_sha256: entry.payload_sha256 ?? null,
+      payload_sha256: null,
       prev_hash: '',
       hash: '',
-      schema_version: entry.schema_version ?? 1,
+      schema_version: 1,
     }
     // Null: the rune lacks a field that the others share. No field is deleted: that would make each later access slow.
     const fields: Record<string, unknown> = rune
     for (const [name, value] of shared) if (entry[name] === undefined) fields[name] = value
-    for (const name in entry) {
-      const value = entry[name as SharedName]
-      if (value !== null && isShared.has(name)) fields[name] = value
-    }
-    if (entry.move !== undefined) {
-      const [machine, from, trigger, to] = entry.move
-      rune.machine = machine
-      rune.subject_id = entry.subject_id ?? usualSubject(machine, rune as Concerning) ?? ''
-      rune.from = from
-      rune.to = to
-      rune.trigger = trigger
-    }
-    if (entry.guards !== undefined) rune.guards = entry.guards
-    return rune
+    for (const name in entry) if (isShared(name) && entry[name] !== null) fields[name] = entry[name]
+    return completed(rune, entry)
   })
 }
 
-const isShared: ReadonlySet<string> = new Set(sharedNames)
+/** Adds the fields that only an entry has. */
+function completed(rune: RuneInTheMaking, entry: RuneEntry): RuneInTheMaking {
+  const { payload_sha256 = null, schema_version = 1, move, guards } = entry
+  rune.actor_category = actorCategory(rune.actor)
+  rune.payload_sha256 = payload_sha256
+  rune.schema_version = schema_version
+  if (move !== undefined) {
+    const [machine, from, trigger, to] = move
+    rune.machine = machine
+    rune.subject_id = entry.subject_id ?? usualSubject(machine, rune as Concerning) ?? ''
+    rune.from = from
+    rune.to = to
+    rune.trigger = trigger
+  }
+  if (guards !== undefined) rune.guards = guards
+  return rune
+}
+
+const namesOfShared: ReadonlySet<string> = new Set(sharedNames)
+const isShared = (name: string): name is SharedName => namesOfShared.has(name)
 
 /**
  * Reads the runes of a record, each payload in the shape that the present version of its kind has. The `runes` of its

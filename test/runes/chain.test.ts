@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { canonicalJson, type Json } from '../../src/kernel/json.ts'
 import { readHeader } from '../../src/runes/read-header.ts'
-import { headerText, linesOf, type RuneHeader, runeId, runesIn } from '../../src/runes/record.ts'
+import { foldedRunesIn, headerText, linesOf, type RuneHeader, runeId, runesIn } from '../../src/runes/record.ts'
 import { actorCategory, actors, concernNames, visibilities } from '../../src/runes/rune.ts'
 
 const id = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,20}$/)
@@ -57,15 +57,15 @@ describe('header of a commit', () => {
         const text = headerText(runes as unknown as readonly RuneHeader[])
         expect(text).toBe(canonicalJson(JSON.parse(text) as Json))
         const header = readHeader(text)
-        expect(header && runesIn(header)).toEqual(
-          runes.map((rune) => ({
-            ...rune,
-            rune_id: runeId(rune.session_id, rune.event_id),
-            payload: undefined,
-            prev_hash: '',
-            hash: '',
-          })),
-        )
+        const made = runes.map((rune) => ({
+          ...rune,
+          rune_id: runeId(rune.session_id, rune.event_id),
+          payload: undefined,
+          prev_hash: '',
+          hash: '',
+        }))
+        expect(header && runesIn(header)).toEqual(made)
+        expect(header && foldedRunesIn(header)).toEqual(made.map((rune) => ({ ...rune, rune_id: '' })))
       }),
       options,
     )
