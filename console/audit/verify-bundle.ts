@@ -1,5 +1,6 @@
 import { readGuardsAgain } from '../../src/observation/readings.ts'
 import { type BundleVerdict, createBundleVerifier } from '../../src/runes/bundle.ts'
+import { isErased } from '../../src/runes/erasure.ts'
 import { firstHashedTexts } from '../../src/runes/first-format.ts'
 import { genesis, hashedTexts, linesOf } from '../../src/runes/record.ts'
 import type { BadEvent } from '../../src/runes/verify.ts'
@@ -37,6 +38,7 @@ export async function verifyBundle(
       asked.push({ ...statement, event_id: events })
       return true
     },
+    isErased,
     trusted: undefined,
     readAgain: readGuardsAgain,
   })

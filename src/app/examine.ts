@@ -8,8 +8,9 @@ import { isFault } from '../faults/catalogue.ts'
 import { Fault } from '../faults/fault.ts'
 import { shownStore } from '../kernel/printable.ts'
 import { readGuardsAgain } from '../observation/readings.ts'
-import { firstBad } from '../runelog/damage.ts'
+import { firstBad } from '../runelog/first-bad.ts'
 import { mayGo, type Stray } from '../runelog/segment.ts'
+import { isErased } from '../runes/erasure.ts'
 import { createVerifier } from '../runes/verify.ts'
 import { listAgents } from '../surface/operations/agents.ts'
 import { parseStoreUrl } from '../surface/store-url.ts'
@@ -115,7 +116,7 @@ async function theRecord({ runelog }: ExistingStore, sessions: readonly string[]
   const what = 'record'
   let events = 0
   for (const session_id of sessions) {
-    const ports = { ...hostPorts, check: checkSignature, trusted: undefined, readAgain: readGuardsAgain }
+    const ports = { ...hostPorts, check: checkSignature, isErased, trusted: undefined, readAgain: readGuardsAgain }
     const verifier = createVerifier(session_id, ports)
     const before = events
     const found = await firstBad(runelog.records(session_id), verifier, () => {

@@ -2,38 +2,22 @@ import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { setImmediate } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { hostPorts } from '../adapters/host/ports.ts'
-import { checkSignature } from '../adapters/host/secret-files.ts'
-import { readGuardsAgain } from '../observation/readings.ts'
-import { firstBad } from '../runelog/damage.ts'
 import type { RunelogReader } from '../runelog/port.ts'
-import { createVerifier } from '../runes/verify.ts'
+import { isErased } from '../runes/erasure.ts'
 import type { Proved, ToProve } from '../surface/wiring.ts'
+import { proveSession } from './prove-session.ts'
 
 /** How many sessions a thread gets at once. */
 const perBatch = 16
 /** How many batches a thread has waiting: this thread gives out the next ones only between two of its own. */
 const batchesAhead = 4
-/** To start a thread costs about 100 ms of a processor. Fewer sessions are verified by this one alone. */
+/** To start a thread costs about 60 ms of a processor. Fewer sessions are verified by this one alone. */
 const fewSessions = 64
 
 /** The start data of a verifying thread. */
-export interface ThreadData {
+export interface ProvingData {
   readonly path: string
   readonly trusted: readonly string[]
-}
-
-/** Verifies the log of one session from its first event. */
-export async function proveSession(
-  runelog: Pick<RunelogReader, 'records'>,
-  { session_id, marks }: ToProve,
-  trusted: readonly string[],
-): Promise<Proved> {
-  const ports = { ...hostPorts, check: checkSignature, trusted, readAgain: readGuardsAgain }
-  const verifier = createVerifier(session_id, ports, marks)
-  const first_bad = await firstBad(runelog.records(session_id), verifier)
-  const { event_id: events, hash: head } = verifier.head()
-  return { session_id, events, head, first_bad: first_bad ?? null, redactions: verifier.redactions() }
 }
 
 /** Verifies sessions one after the other. */
@@ -42,14 +26,14 @@ export async function* proveHere(
   asked: readonly ToProve[],
   trusted: readonly string[],
 ): AsyncGenerator<Proved, void, void> {
-  for (const one of asked) yield await proveSession(runelog, one, trusted)
+  for (const one of asked) yield await proveSession(runelog, one, { trusted, isErased })
 }
 
 /** Verifies sessions of a SQLite file with all processors: in this thread and its helpers. They answer in any order. */
 export async function* proveInThreads(
   runelog: Pick<RunelogReader, 'records'>,
   asked: readonly ToProve[],
-  data: ThreadData,
+  data: ProvingData,
 ): AsyncGenerator<Proved, void, void> {
   const file = new URL(`./prove-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
   const count = Math.min(availableParallelism(), Math.ceil(asked.length / perBatch)) - 1

@@ -1,10 +1,8 @@
-import { isFault } from '../faults/catalogue.ts'
 import { canonicalJson } from '../kernel/json.ts'
 import { isKind, payloadProblem } from '../runes/kinds.ts'
 import { readHeader } from '../runes/read-header.ts'
 import { linesOf, type StoredRecord, toRunes } from '../runes/record.ts'
 import { blobsIn, readRedaction } from '../runes/redaction.ts'
-import type { BadEvent, Verifier } from '../runes/verify.ts'
 import { foldProblem, nameOf, rowName, startFold } from './judge.ts'
 import { claimOf } from './models.ts'
 import type { ReadModel, Row } from './port.ts'
@@ -14,36 +12,6 @@ import type { ArchivedRecord } from './segment.ts'
 export interface Damage {
   readonly what: string
   readonly problem: string
-}
-
-/**
- * The first bad event of a log, by its verifier. Bytes that cannot be read are a finding, too. `seen` gets each record
- * that was proved, and may stop the search.
- */
-export async function firstBad(
-  records: AsyncIterable<StoredRecord>,
-  verifier: Verifier,
-  seen: (record: StoredRecord) => Promise<void> | 'stop' | undefined = () => undefined,
-): Promise<BadEvent | undefined> {
-  try {
-    for await (const record of records) {
-      const bad = verifier.take(record)
-      if (bad !== undefined) return bad
-      const turn = seen(record)
-      if (turn === 'stop') return undefined
-      if (turn !== undefined) await turn
-    }
-  } catch (error) {
-    return { event_id: verifier.head().event_id + 1, problem: unreadable(error) }
-  }
-  return verifier.end()
-}
-
-/** The reason why a store cannot be read. For a damaged store: the damage, without the advice to look for more. */
-export function unreadable(error: unknown): string {
-  if (!isFault(error, 'store_damaged')) return `it cannot be read (${(error as Error).message.replace(/\.$/, '')}).`
-  const { what, problem } = error.details
-  return `it cannot be read. ${what}: ${problem}`
 }
 
 /** A row as its table has it. Its text may be anything. */

@@ -1,6 +1,5 @@
-import type { Read } from './read-record.ts'
+import type { IsErased, Read } from './read-record.ts'
 import type { HashedTexts } from './record.ts'
-import { isErased } from './redaction.ts'
 
 /** The format of 0.1, for bundles that were exported from it: one record for each rune, and parts without lengths. */
 export const firstHashedTexts: HashedTexts = {
@@ -10,10 +9,10 @@ export const firstHashedTexts: HashedTexts = {
 }
 
 /** The remains of a redaction in 0.1. Since then, one kind has lost a field. */
-export function isFirstErased(kind: string, schema_version: number, payload: string): boolean {
-  if (kind !== 'tool.moved') return isErased(kind, schema_version, payload)
-  return /^\{"call_id":"[A-Za-z0-9_.:-]+"\}$/.test(payload)
-}
+export const isFirstErased =
+  (isErased: IsErased): IsErased =>
+  (kind, schema_version, payload) =>
+    kind === 'tool.moved' ? /^\{"call_id":"[A-Za-z0-9_.:-]+"\}$/.test(payload) : isErased(kind, schema_version, payload)
 
 /** Every name of a header of 0.1, in canonical order, and the type of its value. */
 const types = new Map(

@@ -35,6 +35,9 @@ interface ReadHeader extends Partial<RecordedMove> {
   readonly payload_sha256: string | null
 }
 
+/** Whether a payload of this kind and version of its schema is no more than a redaction leaves. */
+export type IsErased = (kind: string, schema_version: number, payload: string) => boolean
+
 /** Reads a record of the present format. A text says what is wrong with it. Any value may come. */
 export function readRecord(record: unknown): Read | string {
   if (!isRecord(record)) return 'it is not a record: it needs event_id, header, payload, salt and hash.'

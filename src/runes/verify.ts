@@ -2,9 +2,9 @@ import type { Sha256 } from '../kernel/digest.ts'
 import type { CheckSignature } from './checkpoint.ts'
 import { firstHashedTexts, isFirstErased, readFirst } from './first-format.ts'
 import { moveProblem } from './move-problem.ts'
-import { type Read, type ReadRune, readRecord } from './read-record.ts'
+import { type IsErased, type Read, type ReadRune, readRecord } from './read-record.ts'
 import { emptyPayload, genesis, hashedTexts, isSalt, type Mark, type StoredRecord, toRunes } from './record.ts'
-import { isErased, readRedaction, redactionText } from './redaction.ts'
+import { readRedaction, redactionText } from './redaction.ts'
 import type { Rune } from './rune.ts'
 
 /** The first event that differs from the record, and the evidence. */
@@ -41,6 +41,8 @@ export interface Verifier {
 export interface VerifierPorts {
   readonly sha256: Sha256
   readonly check: CheckSignature
+  /** Whether a payload is what a redaction leaves. A port, since the schemas of all kinds take long to load. */
+  readonly isErased: IsErased
   /** The only keys whose signatures count. Undefined: every key counts, and the reader checks which. */
   readonly trusted: readonly string[] | undefined
   /** Without it, the newest. */
@@ -61,7 +63,7 @@ type Erasure = { readonly hash: string; readonly remains_sha256: string; readonl
 export function createVerifier(session_id: string, ports: VerifierPorts, marks: readonly Mark[] = []): Verifier {
   const { sha256, check, trusted, format = 2 } = ports
   const [texts, read] = format === 1 ? [firstHashedTexts, readFirst] : [hashedTexts, readRecord]
-  const isLeast = format === 1 ? isFirstErased : isErased
+  const isLeast = format === 1 ? isFirstErased(ports.isErased) : ports.isErased
   const readAgain = format === 1 ? undefined : ports.readAgain?.(session_id)
   const marked = Map.groupBy(marks, (mark) => mark.event_id)
   const erased = new Map<number, Erasure>()

@@ -1,15 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
-import { checkSignature } from '../../src/adapters/host/secret-files.ts'
 import { canonicalJson } from '../../src/kernel/json.ts'
 import { startFold } from '../../src/runelog/judge.ts'
 import { allModels, selectRows } from '../../src/runelog/models.ts'
 import type { Row } from '../../src/runelog/port.ts'
 import { createBundleVerifier } from '../../src/runes/bundle.ts'
+import { erasedPayload } from '../../src/runes/erasure.ts'
 import { payloadProblem } from '../../src/runes/kinds.ts'
 import { genesis, runesOf, type StoredRecord } from '../../src/runes/record.ts'
-import { erasedPayload } from '../../src/runes/redaction.ts'
 import { type Rune, schemaVersion, upcast } from '../../src/runes/rune.ts'
 import { createVerifier } from '../../src/runes/verify.ts'
 import { verifierPorts } from '../support/verifier.ts'
@@ -52,7 +51,7 @@ describe.each(golden)('golden log $name: stored bytes', ({ name, format, records
   const stored = lines.slice(1, -1).map((line) => JSON.parse(line) as StoredRecord)
 
   function judged(all: readonly string[]) {
-    const verifier = createBundleVerifier({ sha256: hostPorts.sha256, check: checkSignature, trusted: [key] })
+    const verifier = createBundleVerifier({ ...verifierPorts, trusted: [key] })
     for (const line of all) verifier.take(line)
     return verifier.end()
   }

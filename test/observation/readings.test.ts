@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { readGuardsAgain } from '../../src/observation/readings.ts'
+import { isErased } from '../../src/runes/erasure.ts'
 import type { Rune } from '../../src/runes/rune.ts'
 import { createVerifier } from '../../src/runes/verify.ts'
 import { agent } from '../../src/runtime/define-agent.ts'
@@ -30,7 +31,7 @@ async function played() {
 
 /** An attacker with the database and without the key changes the log, and hashes all of it again. */
 function verified(session_id: string, pieces: readonly Piece[]) {
-  const ports = { sha256, check: () => true, trusted: undefined, readAgain: readGuardsAgain }
+  const ports = { sha256, check: () => true, isErased, trusted: undefined, readAgain: readGuardsAgain }
   const { take, end } = createVerifier(session_id, ports)
   for (const record of rehashed(pieces)) {
     const bad = take(record)
@@ -137,7 +138,7 @@ test('audit: whatever was erased, no honest log is called damaged', async () => 
       () => {},
     )
     const log = await Array.fromAsync(sw.runelog.records(sessionId))
-    const ports = { sha256, check: () => true, trusted: undefined, readAgain: readGuardsAgain }
+    const ports = { sha256, check: () => true, isErased, trusted: undefined, readAgain: readGuardsAgain }
     const { take } = createVerifier(sessionId, ports)
     expect(log.map(take).find((bad) => bad !== undefined)).toBeUndefined()
   }

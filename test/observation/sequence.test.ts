@@ -7,6 +7,7 @@ import { runMachine } from '../../src/machines/run.ts'
 import { readGuardsAgain } from '../../src/observation/readings.ts'
 import type { Recorded } from '../../src/observation/sequence.ts'
 import { bundleHeader, headerLine, recordLine } from '../../src/runes/bundle.ts'
+import { isErased } from '../../src/runes/erasure.ts'
 import { createVerifier } from '../../src/runes/verify.ts'
 import { agent } from '../../src/runtime/define-agent.ts'
 import { call, say, scriptedModel } from '../../src/runtime/scripted-model.ts'
@@ -39,7 +40,7 @@ async function played() {
 
 /** The first thing that is wrong with the runes once they are hashed again. */
 function firstBad(session_id: string, pieces: readonly Piece[]) {
-  const ports = { sha256, check: () => true, trusted: undefined, readAgain: readGuardsAgain }
+  const ports = { sha256, check: () => true, isErased, trusted: undefined, readAgain: readGuardsAgain }
   const { take, end } = createVerifier(session_id, ports)
   for (const record of rehashed(pieces)) {
     const bad = take(record)

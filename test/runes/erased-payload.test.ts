@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Json } from '../../src/kernel/json.ts'
+import { erasedPayload } from '../../src/runes/erasure.ts'
 import { type Kind, kinds, payloadProblem } from '../../src/runes/kinds.ts'
-import { erasedPayload } from '../../src/runes/redaction.ts'
 import { payloads } from '../support/drafts.ts'
 
 const all = Object.keys(kinds) as Kind[]

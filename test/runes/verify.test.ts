@@ -14,6 +14,7 @@ import {
   recordLine,
 } from '../../src/runes/bundle.ts'
 import { type Checkpoint, firstSignedText, signCheckpoint } from '../../src/runes/checkpoint.ts'
+import { isErased } from '../../src/runes/erasure.ts'
 import { hashedTexts, type Mark, type RuneHeader, type StoredRecord } from '../../src/runes/record.ts'
 import { signRedaction } from '../../src/runes/redaction.ts'
 import { type BadEvent, createVerifier } from '../../src/runes/verify.ts'
@@ -38,7 +39,7 @@ const at = (event_id: number) => log[event_id - 1] as StoredRecord
 const put = (event_id: number, change: object) => log.with(event_id - 1, { ...at(event_id), ...change })
 
 function verified(records: readonly unknown[], marks: readonly Mark[] = []) {
-  const ports = { sha256, check: checkSignature, trusted: [signer.public_key] }
+  const ports = { sha256, check: checkSignature, isErased, trusted: [signer.public_key] }
   const verifier = createVerifier(session_id, ports, marks)
   let bad: BadEvent | undefined
   for (const record of records) bad ??= verifier.take(record)
@@ -231,7 +232,7 @@ describe('bundle', () => {
   const bundle = () => [headerLine(header), ...log.map(recordLine), lastLine(header, checkpoint(), signer)]
 
   function judged(lines: readonly string[], trusted?: readonly string[]): BundleVerdict {
-    const verifier = createBundleVerifier({ sha256, check: checkSignature, trusted })
+    const verifier = createBundleVerifier({ sha256, check: checkSignature, isErased, trusted })
     for (const line of lines) verifier.take(line)
     return verifier.end()
   }

@@ -7,6 +7,7 @@ import type { Json } from '../../src/kernel/json.ts'
 import { openMemoryRunelog } from '../../src/runelog/memory.ts'
 import { bundleHeader, createBundleVerifier, headerLine, lastLine, recordLine } from '../../src/runes/bundle.ts'
 import { type Signer, signCheckpoint } from '../../src/runes/checkpoint.ts'
+import { isErased } from '../../src/runes/erasure.ts'
 import { genesis, type StoredRecord } from '../../src/runes/record.ts'
 import { concernNames, type Draft, visibilities } from '../../src/runes/rune.ts'
 import { readLines } from '../../src/wire/server-sent.ts'
@@ -158,7 +159,7 @@ export interface Verdict {
 
 /** The product's verdict, without reading the guards again. */
 export async function ourVerdict(file: Uint8Array, trusted: readonly string[] | undefined): Promise<Verdict> {
-  const verifier = createBundleVerifier({ sha256, check: checkSignature, trusted })
+  const verifier = createBundleVerifier({ sha256, check: checkSignature, isErased, trusted })
   for await (const line of readLines(Readable.from([file]))) verifier.take(line)
   const { bad, events } = verifier.end()
   return { bad: bad?.event_id, said: bad?.problem ?? `${events} events` }

@@ -7,7 +7,7 @@ import { faults } from '../../faults/catalogue.ts'
 import { canonicalJson, type Json } from '../../kernel/json.ts'
 import { type CoordinationState, coordinationMachine } from '../../machines/coordination.ts'
 import type { ReadModel } from '../../runelog/port.ts'
-import { erased } from '../../runes/redaction.ts'
+import { erased } from '../../runes/erasure.ts'
 import type { Rune } from '../../runes/rune.ts'
 import type { PlanFile, PlanMove, PlanQuestions, PlanRow, PlanView } from './plans.ts'
 

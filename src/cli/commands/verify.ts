@@ -6,6 +6,7 @@ import type { Damage } from '../../runelog/damage.ts'
 import type { Stray } from '../../runelog/segment.ts'
 import { checkpointOf, createBundleVerifier } from '../../runes/bundle.ts'
 import { type Checkpoint, checkpointProblem } from '../../runes/checkpoint.ts'
+import { isErased } from '../../runes/erasure.ts'
 import type { BadEvent, LogFormat, Redacted } from '../../runes/verify.ts'
 import type { Client } from '../../surface/client.ts'
 import { auditSession } from '../../surface/operations/runes.ts'
@@ -155,7 +156,7 @@ async function verifyThere(client: Client, given: string | undefined): Promise<r
 
 async function verifyBundle({ io }: VerifyCall, path: string, trusted: Keys): Promise<Verdict> {
   const { sha256, checkSignature: check } = io.host
-  const verifier = createBundleVerifier({ sha256, check, trusted, readAgain: readGuardsAgain })
+  const verifier = createBundleVerifier({ sha256, check, isErased, trusted, readAgain: readGuardsAgain })
   for await (const line of linesIn(path)) verifier.take(line)
   const { session_id, events, checkpoint, bad, redactions, format } = verifier.end()
   return {

@@ -9,6 +9,7 @@ import { readGuardsAgain } from '../../observation/readings.ts'
 import type { AgentView, CallView, RunView, SessionState } from '../../observation/session-state.ts'
 import type { Refused } from '../../runelog/port.ts'
 import { othersTurn, sliceRunes } from '../../runelog/slices.ts'
+import { isErased } from '../../runes/erasure.ts'
 import { createVerifier } from '../../runes/verify.ts'
 import { type Batch, createBatch, subject } from '../batch.ts'
 import { backOff, refuseDamage } from '../decide-and-append.ts'
@@ -290,7 +291,8 @@ function takePlace({ taking, turnedAway }: Engine, { goals, runs }: SessionState
 async function proveInFlight(engine: Engine, state: SessionState, run: RunView): Promise<void> {
   if (!positionOf(state, run.run_id).pending.some(({ contract }) => contract === 'running')) return
   const { session_id } = state
-  const ports = { sha256: engine.sha256, check: () => true, trusted: undefined, readAgain: readGuardsAgain }
+  const { sha256 } = engine
+  const ports = { sha256, check: () => true, isErased, trusted: undefined, readAgain: readGuardsAgain }
   const verifier = createVerifier(session_id, ports)
   let taken = 0
   for await (const record of engine.runelog.records(session_id)) {

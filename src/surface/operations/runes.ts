@@ -2,9 +2,10 @@ import { faults } from '../../faults/catalogue.ts'
 import { readGuardsAgain } from '../../observation/readings.ts'
 import { movesIn, type SubjectAt, type SubjectMove, subjectCard } from '../../observation/subject-moves.ts'
 import { isShown } from '../../observation/visible.ts'
-import { firstBad } from '../../runelog/damage.ts'
+import { firstBad } from '../../runelog/first-bad.ts'
 import { inSlices, othersTurn, sliceRunes } from '../../runelog/slices.ts'
 import { signCheckpoint } from '../../runes/checkpoint.ts'
+import { isErased } from '../../runes/erasure.ts'
 import { linesOf } from '../../runes/record.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { createVerifier } from '../../runes/verify.ts'
@@ -136,6 +137,7 @@ async function audit({ runelog, sha256, check, publicKey }: Auditing, session_id
   const verifier = createVerifier(session_id, {
     sha256,
     check,
+    isErased,
     trusted: own === undefined ? [] : [own],
     readAgain: readGuardsAgain,
   })
