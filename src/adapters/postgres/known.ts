@@ -7,8 +7,8 @@ import type { Rune } from '../../runes/rune.ts'
 /** The end of a session and rows of it, as one commit left them. They are true as long as the session has that end. */
 interface KnownSession {
   readonly head: Head
-  /** By model and key. A row that is undefined does not exist. */
-  readonly rows: ReadonlyMap<string, Row | undefined>
+  /** By model and key, those used last at the end. A row that is undefined does not exist. */
+  readonly rows: Map<string, Row | undefined>
   /** A row of a subject of this session that is not in `rows` does not exist. */
   readonly isWhole: boolean
 }
@@ -19,7 +19,7 @@ interface Read {
   readonly runes: readonly Rune[]
 }
 
-const sessionLimit = 128
+const sessionLimit = 256
 /** A subject that is over is not asked for again, so the rows that were used last are enough. */
 const rowLimit = 256
 /** Longer logs are not folded here. */
@@ -28,7 +28,7 @@ const runeLimit = 256
 /** These change rows in other ways than their fold. */
 const isSpecial = ({ kind }: Rune) => kind === 'rune.redacted' || kind === 'session.archived'
 
-const noRows: KnownSession['rows'] = new Map()
+const noRows: ReadonlyMap<string, Row | undefined> = new Map()
 
 /**
  * Knowledge of the sessions that a lane wrote or read last. A commit that relies on it is refused where it is
@@ -125,7 +125,7 @@ export function createKnown(models: readonly ReadModel[]) {
     keep(head: Head, used: ReadonlyMap<string, Row | undefined>, isNew: boolean) {
       const { session_id } = head
       const before = outdated.has(session_id) ? undefined : sessions.get(session_id)
-      const rows = new Map(before?.rows)
+      const rows = before?.rows ?? new Map<string, Row | undefined>()
       for (const [name, row] of used) {
         rows.delete(name)
         rows.set(name, row)
