@@ -153,7 +153,7 @@ export function refoldSession(
   records: Iterable<StoredRecord>,
   original: Rune,
 ): readonly Change[] {
-  const own = models.filter((model) => model.shared !== true)
+  const own = models.filter((model) => model.shared === undefined)
   const folding = startFold(own, () => undefined)
   for (const record of records) foldRecord(folding, record)
   const changes = folding.changes()

@@ -132,16 +132,19 @@ type Claimed = { readonly claim: string }
 /** The first word of a key is its type, and ids have no blanks: keys never collide. */
 const holder = (execution_id: string) => `of ${execution_id}`
 
+/** Begins the keys that are claimed for all sessions. */
+const everywhere = 'global '
+
 /** The key under which an idempotency key is claimed. */
 export function claimKey(key_scope: KeyScope, session_id: string, idempotency_key: string): string {
-  return key_scope === 'global' ? `global ${idempotency_key}` : `session ${session_id} ${idempotency_key}`
+  return key_scope === 'global' ? `${everywhere}${idempotency_key}` : `session ${session_id} ${idempotency_key}`
 }
 
 /** Idempotency keys of irreversible contracts. A second contract with a key is refused unless the first released it. */
 export const claims: ReadModel<Claim | Claimed> = {
   name: 'claims',
   version: 2,
-  shared: true,
+  shared: (key) => key.startsWith(everywhere),
   near: (subject_id) => [holder(subject_id)],
   keys(rune, look) {
     if (rune.machine !== 'contract' || rune.subject_id === undefined) return []
@@ -207,7 +210,7 @@ export function fingerprintOf(request_id: string): string {
 export const requests: ReadModel<RecordedRequest> = {
   name: 'requests',
   version: 1,
-  shared: true,
+  shared: () => true,
   keys: ({ request_id }) => (request_id === undefined ? [] : [requestKeyOf(request_id)]),
   fold(row, { request_id = '', session_id, event_id }, key) {
     if (row !== undefined) return faults.request_recorded({ request_id })

@@ -176,8 +176,8 @@ export interface ReadModel<V extends Json = Json> {
   readonly name: string
   /** Goes up when the fold changes. A store that holds another version rebuilds its models when it opens. */
   readonly version: number
-  /** A row may follow from several sessions. Its fold must read nothing that a redaction can erase. */
-  readonly shared?: true
+  /** Whether a row may follow from several sessions. The folds of such a model must read nothing that a redaction can erase. */
+  shared?(key: string): boolean
   /** The rows that runes about a subject are likely to touch, for stores that read ahead. Default: none. */
   near?(subject_id: string): readonly string[]
   /** The rows that a rune touches. `look` shows rows of this model as they are before the rune. */

@@ -91,7 +91,7 @@ export function createKnown(models: readonly ReadModel[]) {
       const name = rowName(model.name, key)
       if (!rows.has(name) && !(isWhole && isOwn(session_id, rows, key))) {
         // A row of several sessions stays unknown. No other row follows from it.
-        if (model.shared) unknown.add(name)
+        if (model.shared?.(key) === true) unknown.add(name)
         else isKnown = false
       }
       // The cast holds: rows are kept by the name of their model, and only its own fold writes them.

@@ -189,17 +189,19 @@ BEGIN
     ids[i] := home;
   END LOOP;
 
-  FOR line IN SELECT sign, model, key, value FROM unnest(signs, row_models, row_keys, row_values) AS w (sign, model, key, value)
-    WHERE sign IN ('=', '-') LOOP
-    IF line.sign = '-' THEN
-      DELETE FROM statewright.model_row WHERE model = line.model AND key = line.key;
-      CONTINUE;
-    END IF;
-    SELECT value INTO known FROM statewright.model_row WHERE model = line.model AND key = line.key FOR UPDATE;
-    IF known IS DISTINCT FROM line.value THEN
-      RAISE EXCEPTION 'a row has changed' USING ERRCODE = 'serialization_failure';
-    END IF;
-  END LOOP;
+  IF signs && '{=,-}' THEN
+    FOR line IN SELECT sign, model, key, value FROM unnest(signs, row_models, row_keys, row_values) AS w (sign, model, key, value)
+      WHERE sign IN ('=', '-') LOOP
+      IF line.sign = '-' THEN
+        DELETE FROM statewright.model_row WHERE model = line.model AND key = line.key;
+        CONTINUE;
+      END IF;
+      SELECT value INTO known FROM statewright.model_row WHERE model = line.model AND key = line.key FOR UPDATE;
+      IF known IS DISTINCT FROM line.value THEN
+        RAISE EXCEPTION 'a row has changed' USING ERRCODE = 'serialization_failure';
+      END IF;
+    END LOOP;
+  END IF;
   -- The unique key refuses a row that another writer inserted first.
   IF '+' = ANY (signs) THEN
     INSERT INTO statewright.model_row (model, key, tag, sort, value) SELECT model, key, tag, sort, value
@@ -239,7 +241,7 @@ const doubtedAfter = 0.2
 /** Held while a worker registers. */
 const joinLock = 0x6a6f696e
 /** Raise it with every change of these tables: a process that finds this number makes nothing. */
-export const sharedNumber = 3
+export const sharedNumber = 4
 /** Held while these tables are made. */
 export const tablesLock = 0x7461626c
 
@@ -299,7 +301,9 @@ CREATE OR REPLACE FUNCTION statewright.share(
 ) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE begun text[] := '{}';
 BEGIN
-  PERFORM ${jobsSchema}.remove_job(key) FROM unnest(gone) AS g (key);
+  IF cardinality(gone) > 0 THEN
+    PERFORM ${jobsSchema}.remove_job(key) FROM unnest(gone) AS g (key);
+  END IF;
   IF cardinality(tasks) > 0 THEN
     PERFORM ${jobsSchema}.add_jobs(ARRAY(
       SELECT (task, payload, NULL, to_timestamp(at / 1000.0), NULL, key, priority, NULL)::${jobsSchema}.job_spec

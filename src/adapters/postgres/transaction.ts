@@ -61,7 +61,7 @@ export function beginTransaction(
   const heads = new Map<string, Head>()
   const ends = new Map<string, Head>()
   const loaded = new Map<string, Row | undefined>()
-  /** Rows that neither a lock nor the head of their session protects: the write compares them. */
+  /** Rows that neither a lock, the head of their session nor a unique key protects: the write compares them. */
   const supposed = new Map<string, Wanted>()
   const rows = new Map<string, judging.Change>()
   const used = new Map<string, Set<string>>()
@@ -71,7 +71,8 @@ export function beginTransaction(
   const atRest = new Set<string>()
   const begins: Beginning[] = []
   const sessionIds = [...new Set(batches.map(({ session_id }) => session_id))].sort()
-  const shared = new Set(models.flatMap(({ name, shared }) => (shared ? [name] : [])))
+  const sharing = new Map(models.flatMap(({ name, shared }) => (shared === undefined ? [] : [[name, shared] as const])))
+  const isShared = ({ model, key }: Wanted) => sharing.get(model)?.(key) === true
   let hasBegun = false
   let queued: Queued | undefined
 
@@ -100,16 +101,15 @@ export function beginTransaction(
     const isKnown = known.has(session_id, model, key)
     const isWhole = known.isWhole(session_id)
     const isPlaced = heads.has(session_id) && names(key, session_id)
-    const isMade =
-      isNew.has(session_id) ||
-      runes.some(
-        ({ rune }) =>
-          ((rune.from === null || isWhole) && names(key, rune.subject_id)) ||
-          (isPlaced && names(key, String(rune.event_id))),
-      )
-    if (!(isKnown || isMade)) return false
+    const isMade = runes.some(
+      ({ rune }) =>
+        ((rune.from === null || isWhole) && names(key, rune.subject_id)) ||
+        (isPlaced && names(key, String(rune.event_id))),
+    )
+    if (!(isKnown || isMade || isNew.has(session_id))) return false
     loaded.set(name, known.of(session_id)?.rows.get(name))
-    if (!isKnown || shared.has(model)) supposed.set(name, { model, key })
+    // The head protects what is known. The unique key of a subject protects the rows that are made with it.
+    if (!(isKnown || isMade) || isShared({ model, key })) supposed.set(name, { model, key })
     return true
   }
 
@@ -124,7 +124,7 @@ export function beginTransaction(
     const inOrder = [...missing].sort(([a], [b]) => (a < b ? -1 : 1))
     for (const [name, row] of inOrder) {
       loaded.set(name, undefined)
-      if (known !== undefined && shared.has(row.model)) supposed.set(name, row)
+      if (known !== undefined && isShared(row)) supposed.set(name, row)
     }
     const keys = columns(
       inOrder.map(([, row]) => row),

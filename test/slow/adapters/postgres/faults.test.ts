@@ -73,7 +73,7 @@ describe('PostgreSQL: two processes on one database', () => {
     const counter: ReadModel<number> = {
       name: 'counter',
       version: 1,
-      shared: true,
+      shared: () => true,
       keys: () => ['all'],
       fold: (row, _, key) => ({ key, tag: null, sort: null, value: (row?.value ?? 0) + 1 }),
     }
