@@ -1,4 +1,3 @@
-import type pg from 'pg'
 import { accepted, faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { createBell, follow } from '../../runelog/follow.ts'
@@ -6,25 +5,17 @@ import { allModels, fingerprint } from '../../runelog/models.ts'
 import type { Head, Ports, Runelog, RunelogOptions } from '../../runelog/port.ts'
 import { prepareLong } from '../../runelog/prepare.ts'
 import { createSegments } from '../../runelog/segment.ts'
-import {
-  type Connection,
-  createPool,
-  createSemaphore,
-  isConnectionLost,
-  isTooSlow,
-  unusable,
-  withoutPassword,
-} from './connection.ts'
+import { type Connection, connect, isConnectionLost, isTooSlow, unusable, withoutPassword } from './connection.ts'
 import { archiveIn, finishErasures, redactIn } from './keeping.ts'
 import { createLane, reconnect } from './lane.ts'
 import { listen } from './listener.ts'
 import { createOwnership } from './ownership.ts'
 import { createReader } from './reader.ts'
+import { createReaders } from './readers.ts'
 import type { Queued } from './schema.ts'
-import { statements } from './statements.ts'
 import type { SideWrites, Transaction } from './transaction.ts'
 
-const readers = 4
+const readerCount = 4
 
 /** Options of a runelog on PostgreSQL. */
 export interface PostgresOptions extends RunelogOptions {
@@ -65,8 +56,7 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
   await ownership.prepare()
 
   const listener = await listen(url, origin, { ...bell, jobs, moved }, answer_ms)
-  const pool = await createPool(url, readers, answer_ms)
-  const withinLimit = createSemaphore(readers)
+  const readers = createReaders(() => connect(url, answer_ms), readerCount)
   const poisoned = (fault: Fault) => {
     if (poison !== undefined) return
     poison = fault
@@ -99,13 +89,13 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
   }
 
   /** A read can always be repeated, so a lost connection alone is no reason to fail. */
-  async function ask<T>(query: pg.QueryConfig): Promise<readonly T[]> {
+  async function ask<T>(read: (connection: Connection) => Promise<T>): Promise<T> {
     for (const deadline = performance.now() + patience; ; ) {
       check()
       try {
-        return (await withinLimit(() => pool.query(query))).rows as T[]
+        return await readers.read(read)
       } catch (error) {
-        // The pool ends while a read waits for it.
+        // The store is closed while a read waits.
         check()
         const isLost = isConnectionLost(error)
         if (!(isLost || isTooSlow(error)) || performance.now() > deadline) throw unusable(error, name)
@@ -114,9 +104,9 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
     }
   }
 
-  const send: Connection['send'] = (statement, ...values) =>
-    ask({ name: statement, text: statements[statement], values: [...values] })
-  const reader = createReader({ send, text: (text, values = []) => ask({ text, values: [...values] }) }, segments)
+  const send: Connection['send'] = (statement, ...values) => ask((connection) => connection.send(statement, ...values))
+  const text: Connection['text'] = (sql, values) => ask((connection) => connection.text(sql, values))
+  const reader = createReader({ send, text }, segments)
   const { place: _place, whole: _whole, ...reads } = reader
   // Finishes erasures of a killed process. Files that cannot be removed now are retried at the next start.
   if (segments !== undefined) await finishErasures(send, segments).catch(() => {})
@@ -131,7 +121,7 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
   async function end() {
     await Promise.all([...lanes, aside].map((lane) => lane.close()))
     await listener.close()
-    await pool.end()
+    await readers.end()
   }
 
   const read: Runelog['read'] = async (session_id, range = {}) => {
