@@ -14,6 +14,8 @@ export interface Connection {
   /** Ends the transaction. False: the server undid it, because a statement in it had failed. */
   commit(): Promise<boolean>
   isOpen(): boolean
+  /** Resolves when the connection is closed or broken. */
+  readonly ended: Promise<void>
   end(): Promise<void>
 }
 
@@ -125,8 +127,10 @@ export async function connect(url: string, answer_ms?: number): Promise<Connecti
   const client = new Client({ ...clientOptions(url, answer_ms), stream: () => socket })
   let isHeld = false
   let open = true
+  const { promise: ended, resolve: hasEnded } = Promise.withResolvers<void>()
   const close = () => {
     open = false
+    hasEnded()
   }
   // The error reaches the query that waits for an answer. This listener only keeps it from being unhandled.
   client.on('error', close).on('end', close)
@@ -150,6 +154,7 @@ export async function connect(url: string, answer_ms?: number): Promise<Connecti
     text: async (sql, values = []) => (await ask({ text: sql, values: [...values] })).rows,
     commit: async () => (await ask({ text: statements.commit })).command === 'COMMIT',
     isOpen: () => open,
+    ended,
     end: () => client.end().catch(() => {}),
   }
 }

@@ -5,7 +5,7 @@ import type { Head, Ports, Recorded, Refused } from '../../runelog/port.ts'
 import type { Prepared } from '../../runelog/prepare.ts'
 import { type Connection, causeOf, connect, isCollision, isConnectionLost, isTooSlow } from './connection.ts'
 import { createKnown } from './known.ts'
-import type { Queued } from './schema.ts'
+import { hearingLock, type Queued } from './schema.ts'
 import { beginTransaction, type Transaction, type TransactionPorts } from './transaction.ts'
 
 /** The ports of a lane. */
@@ -14,6 +14,8 @@ export interface LanePorts extends TransactionPorts, Pick<Ports, 'random'> {
   readonly answer_ms?: number | undefined
   readonly patience: number
   readonly committed: (session_ids: readonly string[], queued: Queued | undefined) => void
+  /** Whether this lane holds the lock of its process that makes others announce their commits. */
+  readonly hears?: (isHeld: boolean) => void
   /** Whether a rune was recorded, wherever it is kept by now. */
   readonly has: (connection: Connection, witness: Head) => Promise<boolean>
   /** Called when it is unknown whether something was recorded. The store then accepts no more appends. */
@@ -138,11 +140,14 @@ export function createLane(ports: LanePorts) {
     await connection?.end()
     const next = await reconnect(ports, deadline)
     const lock = BigInt.asIntN(64, BigInt(`0x${ports.random(8)}`)).toString()
-    await next.send('mark', lock).catch(async (error) => {
+    const locked = [next.send('mark', lock), ...(ports.hears === undefined ? [] : [next.send('hear', hearingLock)])]
+    await Promise.all(locked).catch(async (error) => {
       await next.end()
       throw error
     })
     mark = lock
+    ports.hears?.(true)
+    void next.ended.then(() => ports.hears?.(false))
     return next
   }
 

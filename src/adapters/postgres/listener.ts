@@ -3,7 +3,7 @@ import type pg from 'pg'
 import type { Bell } from '../../runelog/follow.ts'
 import { clientOptions, connected, dropConnections, grace_ms, isSilent, usual_answer_ms } from './connection.ts'
 import { loadDriver } from './driver.ts'
-import { channel, endsAt, marks, type Queued } from './schema.ts'
+import { channel, endsAt, hearingLock, marks, type Queued } from './schema.ts'
 
 /** If the event loop was blocked for longer, an answer may have arrived unread. */
 const held_ms = 500
@@ -15,10 +15,16 @@ interface Told {
   moved(session_id: string, event_id: number): void
 }
 
-/** Subscribes to commits of other processes. After a reconnect all followers read once: notifications may be lost. */
+/**
+ * Subscribes to commits of other processes. After a reconnect all followers read once: notifications may be lost. Others
+ * announce their commits as long as this connection or a lane of this process holds a lock.
+ */
 export async function listen(url: string, origin: string, bell: Bell & Told, answer_ms = usual_answer_ms) {
   const patience = Math.round(answer_ms / 2)
   let isClosed = false
+  /** How many connections of lanes hold the lock. The end of one may come after the beginning of the next. */
+  let covering = 0
+  let holder: pg.Client | undefined
   let client = await subscribe()
 
   async function subscribe(): Promise<pg.Client> {
@@ -37,9 +43,24 @@ export async function listen(url: string, origin: string, bell: Bell & Told, ans
       if (from.endsWith(marks.resumed)) bell.jobs('resumed', session_ids)
       bell.ring(session_ids, 'foreign')
     })
-    await connected(next, `LISTEN ${channel}`)
+    await connected(next, `LISTEN ${channel}; SELECT pg_advisory_lock_shared(${hearingLock})`)
     next.once('end', () => void resubscribe())
+    holder = next
     return next
+  }
+
+  /** The lock is held here only while no lane holds it: a lane would hear of its own commits. */
+  async function settle() {
+    const asked = client
+    const isCovered = covering > 0
+    if (isCovered === (holder !== asked)) return
+    holder = isCovered ? undefined : asked
+    try {
+      await asked.query(`SELECT pg_advisory_${isCovered ? 'unlock' : 'lock'}_shared(${hearingLock})`)
+    } catch {
+      // The connection that replaces this one takes the lock.
+      await asked.end().catch(() => {})
+    }
   }
 
   async function resubscribe(): Promise<void> {
@@ -47,6 +68,7 @@ export async function listen(url: string, origin: string, bell: Bell & Told, ans
       try {
         client = await subscribe()
         bell.ringAll()
+        await settle()
         if (isClosed) await client.end()
         return
       } catch {
@@ -69,6 +91,12 @@ export async function listen(url: string, origin: string, bell: Bell & Told, ans
   const timer = setInterval(() => void probe(), Math.round(answer_ms / 4)).unref()
 
   return {
+    /** A lane has taken the lock, or has lost it with its connection. Commits in between may not have been announced. */
+    async cover(isHeld: boolean) {
+      covering += isHeld ? 1 : -1
+      await settle()
+      if (!isHeld && !isClosed) bell.ringAll()
+    },
     async close() {
       clearInterval(timer)
       isClosed = true

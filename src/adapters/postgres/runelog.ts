@@ -81,7 +81,8 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
   // A redaction or an archiving keeps its transaction open while it writes files. No append waits for that.
   const aside = createLane(lanePorts)
   // Appends that arrive during a commit share the next one: a second connection would halve what they share.
-  lanes.push(...Array.from({ length: laneCount }, () => createLane(lanePorts)))
+  const hears = (isHeld: boolean) => void (closed === undefined && listener.cover(isHeld))
+  lanes.push(...Array.from({ length: laneCount }, (_, i) => createLane(i === 0 ? { ...lanePorts, hears } : lanePorts)))
 
   function check() {
     const refused = closed?.fault ?? poison

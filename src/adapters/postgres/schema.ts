@@ -4,6 +4,8 @@ import { searchModel } from '../../runelog/words.ts'
 export const schemaNumber = 3
 /** Every writer holds it shared. The process that makes the tables or rebuilds the models holds it exclusively. */
 export const storeLock = 0x72756e65
+/** Held shared for each process that hears of commits. A commit is not announced where only its own process holds it. */
+export const hearingLock = 0x68656172
 /** The error code of a commit whose models have another version than those of the store. */
 export const otherModels = 'SW001'
 /** Begins the name of a note in `meta`, which names a file that a redaction or an archiving removes. */
@@ -225,7 +227,10 @@ BEGIN
       SELECT key, ids[home_at], event_id, execution_id
       FROM unnest(opened, opened_in, opened_at, executions) AS u (key, home_at, event_id, execution_id);
   END IF;
-  PERFORM pg_notify('${channel}', notice) FROM unnest(notices) AS n (notice);
+  -- Who begins to hear waits for this commit, and reads it. A session's own lock does not count.
+  IF NOT pg_try_advisory_xact_lock(${hearingLock}) THEN
+    PERFORM pg_notify('${channel}', notice) FROM unnest(notices) AS n (notice);
+  END IF;
 END $$;
 
 INSERT INTO meta VALUES ('schema', '${schemaNumber}');

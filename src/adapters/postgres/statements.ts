@@ -29,6 +29,7 @@ export const statements = {
   exclude: 'SELECT pg_advisory_xact_lock($1)',
   // Each lane's connection holds a lock of its own. When the lock is free, the connection is gone.
   mark: 'SELECT pg_advisory_lock($1::bigint)',
+  hear: 'SELECT pg_advisory_lock_shared($1)',
   sever: `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1
     AND (classid::bigint << 32) | objid::bigint = $1::bigint`,
   isGone: 'SELECT pg_try_advisory_xact_lock($1::bigint) AS gone',

@@ -25,6 +25,7 @@ async function compared(key_scope: 'session' | 'global') {
     text: async () => [],
     commit: async () => true,
     isOpen: () => true,
+    ended: new Promise(() => {}),
     end: async () => {},
   }
   const known = createKnown(models)

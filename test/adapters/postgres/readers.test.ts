@@ -21,6 +21,7 @@ function slowReaders(most: number) {
       text: async () => [],
       commit: async () => true,
       isOpen: () => !ended.includes(number),
+      ended: new Promise(() => {}),
       async end() {
         ended.push(number)
       },
