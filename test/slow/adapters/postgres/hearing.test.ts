@@ -37,7 +37,7 @@ async function world() {
     /** Ends the youngest connection that holds the lock of those who hear. */
     async cut() {
       const holders = `SELECT pid FROM pg_locks JOIN pg_stat_activity USING (pid)
-        WHERE locktype = 'advisory' AND objid = ${hearingLock} AND granted ORDER BY backend_start`
+        WHERE datname = current_database() AND locktype = 'advisory' AND objid = ${hearingLock} ORDER BY backend_start`
       const all = (await ask(url, holders)) as readonly { readonly pid: number }[]
       await ask(url, `SELECT pg_terminate_backend(${all.at(-1)?.pid})`)
     },
