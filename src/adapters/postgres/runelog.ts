@@ -13,9 +13,13 @@ import { createOwnership } from './ownership.ts'
 import { createReader } from './reader.ts'
 import { createReaders } from './readers.ts'
 import type { Queued } from './schema.ts'
+import type { StatementName } from './statements.ts'
 import type { SideWrites, Transaction } from './transaction.ts'
 
-const readerCount = 4
+/** A read that takes long has a connection for itself. */
+const longReads = { connections: 4, together: 1 }
+const shortReads = { connections: 2, together: 16 }
+const isShort: ReadonlySet<StatementName> = new Set(['head', 'row', 'hash', 'hotForward', 'hotBackward'])
 
 /** Options of a runelog on PostgreSQL. */
 export interface PostgresOptions extends RunelogOptions {
@@ -56,7 +60,9 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
   await ownership.prepare()
 
   const listener = await listen(url, origin, { ...bell, jobs, moved }, answer_ms)
-  const readers = createReaders(() => connect(url, answer_ms), readerCount)
+  const connectReader = () => connect(url, answer_ms)
+  const short = createReaders(connectReader, shortReads)
+  const long = createReaders(connectReader, longReads)
   const poisoned = (fault: Fault) => {
     if (poison !== undefined) return
     poison = fault
@@ -90,7 +96,7 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
   }
 
   /** A read can always be repeated, so a lost connection alone is no reason to fail. */
-  async function ask<T>(read: (connection: Connection) => Promise<T>): Promise<T> {
+  async function ask<T>(readers: typeof short, read: (connection: Connection) => Promise<T>): Promise<T> {
     for (const deadline = performance.now() + patience; ; ) {
       check()
       try {
@@ -105,8 +111,9 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
     }
   }
 
-  const send: Connection['send'] = (statement, ...values) => ask((connection) => connection.send(statement, ...values))
-  const text: Connection['text'] = (sql, values) => ask((connection) => connection.text(sql, values))
+  const send: Connection['send'] = (statement, ...values) =>
+    ask(isShort.has(statement) ? short : long, (connection) => connection.send(statement, ...values))
+  const text: Connection['text'] = (sql, values) => ask(long, (connection) => connection.text(sql, values))
   const reader = createReader({ send, text }, segments)
   const { place: _place, whole: _whole, ...reads } = reader
   // Finishes erasures of a killed process. Files that cannot be removed now are retried at the next start.
@@ -122,7 +129,7 @@ export async function openPostgresRunelog(url: string, ports: Ports, options: Po
   async function end() {
     await Promise.all([...lanes, aside].map((lane) => lane.close()))
     await listener.close()
-    await readers.end()
+    await Promise.all([short.end(), long.end()])
   }
 
   const read: Runelog['read'] = async (session_id, range = {}) => {
