@@ -63,10 +63,12 @@ export async function* proveInThreads(
       give()
       wake()
     })
-    thread.on('error', (error) => {
-      failure = error
+    const fail = (error: Error) => {
+      failure ??= error
       wake()
-    })
+    }
+    thread.on('error', fail)
+    thread.on('exit', (code) => fail(new Error(`A verifying thread ended with code ${code}.`)))
     for (let i = 0; i < batchesAhead; i++) give()
     return thread
   })

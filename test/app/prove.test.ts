@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { openSqliteReadOnly } from '../../src/adapters/sqlite/read-only.ts'
 import { openSqliteRunelog } from '../../src/adapters/sqlite/runelog.ts'
@@ -53,6 +53,26 @@ test.each([
   }
   await runelog.close()
   expect(byId(proved)).toEqual(byId(alone))
+})
+
+test('verify: a thread that ends by itself fails the verification, and no session counts as sound', async () => {
+  const { path, asked } = await aStore()
+  const runelog = await openSqliteReadOnly(path)
+  onTestFinished(() => runelog.close())
+  const threads: Worker[] = []
+  const { postMessage } = Worker.prototype
+  onTestFinished(() => {
+    Worker.prototype.postMessage = postMessage
+  })
+  Worker.prototype.postMessage = function (this: Worker, ...given) {
+    if (!threads.includes(this)) threads.push(this)
+    return postMessage.apply(this, given)
+  }
+  const proving = async () => {
+    for await (const _ of proveInThreads(runelog, asked, { path, trusted: [] }))
+      for (const thread of threads.splice(0)) await thread.terminate()
+  }
+  await expect(proving()).rejects.toThrow('A verifying thread ended with code ')
 })
 
 test('verify: a thread starts without the schemas of the kinds, which take longer to load than the rest of it', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Json } from '../../src/kernel/json.ts'
-import { erasedPayload } from '../../src/runes/erasure.ts'
+import { erasedPayload, isErased } from '../../src/runes/erasure.ts'
 import { type Kind, kinds, payloadProblem } from '../../src/runes/kinds.ts'
 import { payloads } from '../support/drafts.ts'
 
@@ -29,6 +29,12 @@ test('erased payload: free text and free values are gone; the fields that a fold
     timeout_ms: null,
   })
   expect(erasedPayload('run.moved', { epoch: 3, result: { secret: 1 } })).toEqual({ epoch: 3, result: '[redacted]' })
+})
+
+test('erased payload: a text that is nested deeper than any stack is not what a redaction leaves', () => {
+  const deep = `${'{"a":'.repeat(200_000)}1${'}'.repeat(200_000)}`
+  const text = JSON.stringify({ ...payloads['session.created'], config: 0 }).replace('"config":0', `"config":${deep}`)
+  expect(isErased('session.created', 1, text)).toBe(false)
 })
 
 test('erased payload: a field that is null stays null, so a turn without an input uses up no steer', () => {

@@ -140,7 +140,11 @@ async function verifyHere(call: VerifyCall, store: ExistingStore, marks: Marks, 
     }
     if (isWhole) damages.push(...(await Array.fromAsync(store.damages())))
   })
-  const verdicts = asked.flatMap((session_id) => found.get(session_id) ?? [])
+  const verdicts = asked.map((session_id) => {
+    const verdict = found.get(session_id)
+    if (verdict === undefined) throw new Error(`${session_id} was not verified.`)
+    return verdict
+  })
   return report(call, verdicts, { damages, strays: isWhole ? await store.strays() : [] })
 }
 
