@@ -28,7 +28,7 @@ const passing: ReadonlySet<string> = new Set<MachineName>(['turn', 'tool', 'cont
 /** The state of every subject. Its fold is the gate of the log: only here is an illegal move refused. */
 export const subjects: ReadModel<Subject> = {
   name: 'subjects',
-  version: 3,
+  version: 4,
   near: (subject_id) => [subject_id],
   keys(rune) {
     const own = [rune.subject_id, askedAbout(rune)].filter((id) => id !== undefined)
@@ -37,7 +37,8 @@ export const subjects: ReadModel<Subject> = {
   fold(row, rune, key) {
     if (key === rune.subject_id) return ownMove(row, rune, key)
     const subject = row?.value
-    if (row === undefined || subject === undefined) return row
+    // A rune of another session is not in the log that its subject follows from.
+    if (row === undefined || subject?.session_id !== rune.session_id) return row
     if (key === askedAbout(rune)) return { ...row, value: { ...subject, version: subject.version + 1 } }
     const stateOf = (id: string, machine: string) =>
       id === key && machine === subject.machine ? subject.state : undefined

@@ -2,7 +2,7 @@ import { faults } from '../../faults/catalogue.ts'
 import { Fault } from '../../faults/fault.ts'
 import { canonicalJson, type Json } from '../../kernel/json.ts'
 import * as judging from '../../runelog/judge.ts'
-import { claims, epochs, subjects } from '../../runelog/models.ts'
+import { claims, epochs, type Subject, subjects } from '../../runelog/models.ts'
 import type { Beginning, Head, Ports, ReadModel, Row } from '../../runelog/port.ts'
 import type { Prepared } from '../../runelog/prepare.ts'
 import type { Rune } from '../../runes/rune.ts'
@@ -122,16 +122,16 @@ export function beginTransaction(
 
   async function load(missing: ReadonlyMap<string, Wanted>): Promise<void> {
     const inOrder = [...missing].sort(([a], [b]) => (a < b ? -1 : 1))
-    for (const [name, row] of inOrder) {
-      loaded.set(name, undefined)
-      if (known !== undefined && isShared(row)) supposed.set(name, row)
-    }
+    for (const [name] of inOrder) loaded.set(name, undefined)
     const keys = columns(
       inOrder.map(([, row]) => row),
       ['model', 'key'],
     )
     const stored = known === undefined ? await lock(keys) : await look(keys)
     for (const row of stored) loaded.set(judging.rowName(row.model, row.key), readRow(row))
+    if (known === undefined) return
+    for (const [name, row] of inOrder)
+      if (isShared(row) || !isOfOne(sessionIds, name, loaded.get(name))) supposed.set(name, row)
   }
 
   async function lock(keys: readonly unknown[][]): Promise<readonly (StoredModelRow & Wanted)[]> {
@@ -284,7 +284,12 @@ export function beginTransaction(
   function remember() {
     for (const session_id of touched()) {
       const own = used.get(session_id) ?? new Set()
-      const now = new Map([...own].map((name) => [name, rows.has(name) ? rows.get(name)?.row : loaded.get(name)]))
+      const now = new Map<string, Row | undefined>()
+      for (const name of own) {
+        const noted = rows.get(name)
+        const row = noted === undefined ? loaded.get(name) : noted.row
+        if (row === undefined || isOfOne([session_id], name, row)) now.set(name, row)
+      }
       known?.keep(heads.get(session_id) as Head, now, isNew.has(session_id))
     }
   }
@@ -367,6 +372,13 @@ function nearby({ session_id, runes, expect }: Prepared, models: readonly ReadMo
   const ids = new Set([session_id, ...expect.map(([id]) => id)])
   for (const { rune } of runes) for (const id of [rune.agent_id, rune.run_id]) if (id !== undefined) ids.add(id)
   return models.flatMap(({ name, near = () => [] }) => [...ids].flatMap(near).map((key) => ({ model: name, key })))
+}
+
+/** Whether the heads of these sessions protect a row: that of a subject is protected by the head of the subject's session. */
+function isOfOne(session_ids: readonly string[], name: string, row: Row | undefined): boolean {
+  if (!name.startsWith(judging.rowName(subjects.name, ''))) return true
+  const { session_id } = Object(row?.value) as Partial<Subject>
+  return session_id !== undefined && session_ids.includes(session_id)
 }
 
 /** Whether a key is an id, or has it as a part, such as `of exe_1` or `ses_1/0`. */
