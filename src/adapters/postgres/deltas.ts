@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Deltas, EphemeralDelta } from '../../runtime/delta.ts'
 import { clientOptions, connected } from './connection.ts'
@@ -16,6 +15,8 @@ const mostCharacters = 256 * 1_024
 const perMessage = 1_200
 /** A channel is kept for a while after its last reader: the next run may be read, too. */
 const linger_ms = 10_000
+/** The delay before a lost connection is replaced; it grows while that fails. */
+const again_ms = { least: 100, most: 5_000 }
 
 type Message = readonly [origin: string, ...Values: (string | number)[]]
 
@@ -123,13 +124,22 @@ function read(message: string): EphemeralDelta & { readonly origin: string } {
 
 type Listener = (delta: EphemeralDelta) => void
 
+/** One connection, and the channels whose text it gets. */
+interface Line {
+  readonly client: Promise<pg.Client>
+  readonly channels: Set<number>
+}
+
 function createIncoming(url: string, origin: string) {
   const listeners = new Map<string, Set<Listener>>()
   const readers = new Map<number, number>()
   const lingering = new Map<number, NodeJS.Timeout>()
-  let current: Promise<pg.Client> | undefined
+  /** Every connection that is not closed. Only `current` listens: two would hear each text twice. */
+  const open = new Set<Line>()
+  let current: Line | undefined
   let isClosed = false
-  let isReconnecting = false
+  let pause = again_ms.least
+  let again: NodeJS.Timeout | undefined
 
   async function connect(): Promise<pg.Client> {
     const { Client } = await loadDriver()
@@ -141,50 +151,70 @@ function createIncoming(url: string, origin: string) {
       for (const listener of listeners.get(delta.session_id) ?? []) listener(delta)
     })
     await connected(client)
-    client.once('end', () => void reconnect())
     return client
   }
 
-  /** Listens again to every channel. Text that was sent meanwhile is lost. */
-  async function reconnect() {
-    current = undefined
-    if (isReconnecting) return
-    isReconnecting = true
-    for (let pause = 100; !isClosed && readers.size > 0 && current === undefined; pause = Math.min(2 * pause, 5_000)) {
-      await delay(pause, undefined, { ref: false })
-      await Promise.all([...readers.keys()].map(open)).catch(() => {})
+  function createLine(): Line {
+    const line: Line = { client: connect(), channels: new Set() }
+    open.add(line)
+    const ended = () => {
+      open.delete(line)
+      giveUp(line)
     }
-    isReconnecting = false
+    line.client.then((client) => client.once('end', ended)).catch(ended)
+    return line
   }
 
-  async function ask(sql: string) {
-    current ??= connect()
-    const asked = current
+  /** Listens to the channels of all readers, on one connection. It is given up if one of them cannot be listened to. */
+  async function listen() {
+    if (isClosed || readers.size === 0) return
+    current ??= createLine()
+    const line = current
+    const added = [...readers.keys()].filter((channel) => !line.channels.has(channel))
+    for (const channel of added) line.channels.add(channel)
     try {
-      await (await asked).query(sql)
-    } catch (error) {
-      if (current === asked) current = undefined
-      void asked.then((client) => client.end()).catch(() => {})
-      throw error
+      const client = await line.client
+      await Promise.all(added.map((channel) => client.query(statementsOf(channel).listen)))
+      pause = again_ms.least
+    } catch {
+      giveUp(line)
     }
   }
 
-  const open = (channel: number) =>
-    ask(`LISTEN statewright_text_${channel}; SELECT pg_advisory_lock_shared(${readerLock}, ${channel})`)
+  /** Closes a connection, and opens another one soon. Text that is sent meanwhile is lost. */
+  function giveUp(line: Line) {
+    if (line !== current) return
+    current = undefined
+    void end(line)
+    if (isClosed || readers.size === 0) return
+    clearTimeout(again)
+    again = setTimeout(() => void listen(), pause).unref()
+    pause = Math.min(2 * pause, again_ms.most)
+  }
 
-  const shut = (channel: number) =>
-    ask(`UNLISTEN statewright_text_${channel}; SELECT pg_advisory_unlock_shared(${readerLock}, ${channel})`)
+  const end = (line: Line) => line.client.then((client) => client.end()).catch(() => {})
+
+  /** Frees a channel without readers: no more text is sent to it. */
+  async function ignore(channel: number) {
+    const line = current
+    if (line === undefined || !line.channels.delete(channel)) return
+    try {
+      await (await line.client).query(statementsOf(channel).ignore)
+    } catch {
+      giveUp(line)
+    }
+  }
 
   function leave(channel: number) {
     const left = (readers.get(channel) ?? 1) - 1
     readers.set(channel, left)
     if (left > 0 || isClosed) return
-    const end = () => {
+    const over = () => {
       lingering.delete(channel)
       readers.delete(channel)
-      shut(channel).catch(() => {})
+      void ignore(channel)
     }
-    lingering.set(channel, setTimeout(end, linger_ms).unref())
+    lingering.set(channel, setTimeout(over, linger_ms).unref())
   }
 
   return {
@@ -192,8 +222,9 @@ function createIncoming(url: string, origin: string) {
       const channel = channelOf(session_id)
       clearTimeout(lingering.get(channel))
       lingering.delete(channel)
-      if (!readers.has(channel)) open(channel).catch(() => void reconnect())
-      readers.set(channel, (readers.get(channel) ?? 0) + 1)
+      const readersBefore = readers.get(channel)
+      readers.set(channel, (readersBefore ?? 0) + 1)
+      if (readersBefore === undefined) void listen()
       const own = listeners.get(session_id) ?? new Set()
       listeners.set(session_id, own.add(listener))
       return () => {
@@ -202,10 +233,17 @@ function createIncoming(url: string, origin: string) {
         leave(channel)
       }
     },
+    /** Resolves when no connection is left. */
     async close() {
       isClosed = true
+      clearTimeout(again)
       for (const timer of lingering.values()) clearTimeout(timer)
-      await current?.then((client) => client.end()).catch(() => {})
+      await Promise.all([...open].map(end))
     },
   }
 }
+
+const statementsOf = (channel: number) => ({
+  listen: `LISTEN statewright_text_${channel}; SELECT pg_advisory_lock_shared(${readerLock}, ${channel})`,
+  ignore: `UNLISTEN statewright_text_${channel}; SELECT pg_advisory_unlock_shared(${readerLock}, ${channel})`,
+})

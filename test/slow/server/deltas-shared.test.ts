@@ -1,5 +1,7 @@
 import { writeFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import pg from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
 import { systemTimers } from '../../../src/adapters/host/ports.ts'
 import { createPool } from '../../../src/adapters/postgres/connection.ts'
 import { createDeltas } from '../../../src/adapters/postgres/deltas.ts'
@@ -184,4 +186,61 @@ test('deltas: a reader whose connection is lost listens again', async () => {
     one.send(delta('ses_1', 'again'))
     return heard.includes('again') ? true : undefined
   })
+})
+
+/** A way to a database on which a client learns later than the server that a connection is closed. */
+async function lateEnds(database: string, ms: number) {
+  const target = new URL(database)
+  let ended = 0
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    const upstream = connect({ port: Number(target.port || 5432), host: target.hostname, allowHalfOpen: true })
+    client.on('error', () => {}).on('data', (bytes) => upstream.write(bytes))
+    client.on('end', () => upstream.end())
+    upstream.on('error', () => {}).on('data', (bytes) => client.write(bytes))
+    upstream.on('end', () =>
+      setTimeout(() => {
+        ended += 1
+        client.end()
+      }, ms),
+    )
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const url = Object.assign(new URL(database), { hostname: '127.0.0.1', port: (server.address() as AddressInfo).port })
+  return { url: url.href, ended: () => ended }
+}
+
+test('deltas: a reader that fails to listen has one connection afterwards, hears each text once, and leaves none', async () => {
+  const { url, one } = await twoProcesses()
+  const late = await lateEnds(url, 300)
+  const reader = createDeltas(late.url, { query: () => Promise.reject(new Error('it sends nothing')) }, 'reader')
+  const listening = () =>
+    ask(
+      url,
+      `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'statewright text'`,
+    )
+  const when = (what: string, sql: string) =>
+    eventually(what, async () => ((await ask(url, sql)).length > 0 ? true : undefined))
+  const heard: string[] = []
+  // GIVEN a reader that waits for the lock of its channel, and whose statement fails
+  const holder = new pg.Client({ connectionString: url })
+  await holder.connect()
+  await holder.query(`SELECT pg_advisory_lock(${0x74657874}, c) FROM generate_series(0, 63) c`)
+  reader.subscribe('ses_1', ({ text }) => heard.push(text))
+  await when('it waits', 'SELECT 1 FROM pg_locks WHERE NOT granted')
+  await ask(url, 'SELECT pg_cancel_backend(pid) FROM pg_locks WHERE NOT granted')
+  await holder.end()
+  // WHEN another reader comes before the old connection has ended
+  reader.subscribe('ses_2', ({ text }) => heard.push(text))
+  await eventually('the old connection has ended', async () => (late.ended() > 0 ? true : undefined))
+  await when('they listen', `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 HAVING count(*) = 2`)
+  const texts = Array.from({ length: 10 }, (_, i) => `text ${i}`)
+  for (const text of texts) {
+    for (const session_id of ['ses_1', 'ses_2']) one.send(delta(session_id, text))
+    await eventually('it is heard', async () => (heard.filter((each) => each === text).length >= 2 ? true : undefined))
+  }
+  expect(heard).toEqual(texts.flatMap((text) => [text, text]))
+  expect(await listening()).toHaveLength(1)
+  await reader.close()
+  await eventually('none is left', async () => ((await listening()).length === 0 ? true : undefined), 2_000)
 })
