@@ -206,18 +206,22 @@ export function startJobs(
  */
 function connectionsOf(pool: pg.Pool, hasEnded: () => boolean): pg.Pool {
   async function lazily() {
-    let client: pg.PoolClient | undefined
+    // A promise: two queries at once share a connection.
+    let client: Promise<pg.PoolClient> | undefined
     return {
       async query(config: pg.QueryConfig) {
         try {
-          client ??= await pool.connect()
-          return await client.query(config)
+          client ??= pool.connect().catch((error) => {
+            client = undefined
+            throw error
+          })
+          return await (await client).query(config)
         } catch (error) {
           if (hasEnded() && config.name?.startsWith('return_job')) return { rows: [] }
           throw error
         }
       },
-      release: () => client?.release(),
+      release: () => client?.then((own) => own.release()).catch(() => {}),
     }
   }
   const connect = (done?: unknown) => (done === undefined ? lazily() : undefined)
