@@ -51,8 +51,11 @@ export interface AbandonedRun {
 
 /** A task that fails is brought again later, here or elsewhere. */
 export interface Tasks {
-  /** A run may be there to be taken. Resolves when its place is free; `elsewhere`: this process cannot take it. */
-  run(session_id: string, run_id: string): Promise<'seen' | 'elsewhere'>
+  /**
+   * A run may be there to be taken. Resolves when its place is free; `kept`: the run waits for a person, or this
+   * process has it still; `elsewhere`: this process cannot take it.
+   */
+  run(session_id: string, run_id: string): Promise<'seen' | 'kept' | 'elsewhere'>
   /** A deadline is near or over. With `later`, this process leaves before it is. */
   deadline(session_id: string, interaction_id: string): Promise<'applied' | 'later'>
   /** Answers with the runs of the session that may be taken now; `elsewhere`: this process leaves in the middle. */

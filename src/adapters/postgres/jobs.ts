@@ -86,7 +86,7 @@ export function startJobs(
   const list: TaskList = {
     async run(payload) {
       const { session_id, run_id, passed = 0 } = payload as PayloadOf<'run'> & { passed?: number }
-      if ((await place(() => tasks.run(session_id, run_id))) === 'seen') return
+      if ((await place(() => tasks.run(session_id, run_id))) !== 'elsewhere') return
       await pool.query(passOn, [JSON.stringify({ session_id, run_id, passed: passed + 1 }), run_id, passed])
     },
     async deadline(payload) {
@@ -162,12 +162,17 @@ export function startJobs(
     }, resume_ms)
   }
 
-  /** The worker that parked a run takes it at once, if it has a free slot. If it does not, its job is fetched. */
+  /**
+   * The worker that parked a run takes it at once, if it has a free slot. If it does not, its job is fetched. A notice
+   * names no run, and the commit that parks one may be announced, too: the deadline of its question is a job.
+   */
   function hear(what: Queued, session_ids: readonly string[]) {
     const free = limit - underWay.size
     const runs = free > 0 ? resuming.of(session_ids).slice(0, free) : []
-    for (const { session_id, run_id } of runs)
-      resuming.take(run_id, () => place(() => tasks.run(session_id, run_id))).catch(look)
+    // If such a run still waits, the notice was about something else, such as another run of its session.
+    const went = (how: unknown) => how === 'kept' && !isStopping && lookLater()
+    for (const run of runs)
+      resuming.take(run, () => place(() => tasks.run(run.session_id, run.run_id))).then(went, look)
     if (what === 'jobs' || free <= 0) look()
     else if (runs.length < session_ids.length) lookLater()
   }

@@ -8,7 +8,7 @@ import { definitionOf } from '../engine.ts'
 import { wait } from '../ports.ts'
 import { handBack, lookAfterAll, nothingRecovered, obeyCancel, recoverAll, requeue } from '../recovery/recover.ts'
 import { mayBeTaken } from '../run/drive.ts'
-import type { AbandonedRun, Member } from '../store.ts'
+import type { AbandonedRun, Member, Tasks } from '../store.ts'
 import { readThrown } from '../thrown.ts'
 import {
   type Asked,
@@ -40,12 +40,14 @@ export function dispatchShared(ports: Omit<DispatchPorts, 'clock' | 'timers'>, m
         throw error
       })
 
-  async function run(session_id: string, run_id: string): Promise<'seen' | 'elsewhere'> {
+  const run: Tasks['run'] = async (session_id, run_id) => {
     // The queue may deliver one more run while it stops.
     if (ending.signal.aborted) return 'elsewhere'
     try {
       await dispatcher.wake(session_id, run_id)
-      return 'seen'
+      if (dispatcher.has(run_id)) return 'kept'
+      const state = engineOf().sessions.known(session_id)
+      return state?.runs.get(run_id)?.status === 'waiting_user' ? 'kept' : 'seen'
     } catch (error) {
       if (!isFault(error, 'not_found')) throw error
       engineOf().warn('this process cannot run the agent; other workers may', {

@@ -26,12 +26,17 @@ export function createDispatcher(limit: number, work: (session_id: string, run_i
       if (busy.has(run_id)) continue
       queue.delete(run_id)
       busy.set(run_id, entry)
+      // Released before its waker hears of it.
+      const released = (tell: () => void) => {
+        busy.delete(run_id)
+        tell()
+      }
       void work(entry.session_id, run_id)
-        .then(entry.seen.resolve, entry.seen.reject)
-        .finally(() => {
-          busy.delete(run_id)
-          pump()
-        })
+        .then(
+          () => released(entry.seen.resolve),
+          (error) => released(() => entry.seen.reject(error)),
+        )
+        .finally(pump)
     }
     if (busy.size === 0 && queue.size === 0) {
       waiting?.resolve()
@@ -58,6 +63,8 @@ export function createDispatcher(limit: number, work: (session_id: string, run_i
       else pump()
       return entry.seen.promise
     },
+    /** A worker of this process has the run, or will look at it once more. */
+    has: (run_id: string) => busy.has(run_id) || queue.has(run_id),
     /** Does not count a run that only waits. Call the returned function to count it again. */
     lend(run_id: string): () => void {
       lent.set(run_id, (lent.get(run_id) ?? 0) + 1)

@@ -37,3 +37,20 @@ test('dispatch shared: a run delivered during shutdown is left to other workers,
   expect(late).toBe('elsewhere')
   expect(driven).toEqual(['run_1'])
 })
+
+test('dispatch shared: the queue is told whether a run waits for a person', async () => {
+  let tasks: Tasks | undefined
+  const member: Partial<Member> = {
+    join: async () => ({ isFirst: false }),
+    async begin(given) {
+      tasks = given
+    },
+  }
+  const runs = new Map(['waiting_user', 'succeeded'].map((status) => [`run_${status}`, { status, cancel: null }]))
+  const sessions = { load: async () => ({ runs }), known: () => ({ runs, openRuns: runs }) }
+  const engine = { settings: { worker: 'w' }, sessions } as unknown as Engine
+  const ports = { engine: () => engine, limit: 1, drive: async () => false }
+  await dispatchShared(ports, member as Member).start()
+  expect(await tasks?.run('ses_1', 'run_waiting_user')).toBe('kept')
+  expect(await tasks?.run('ses_1', 'run_succeeded')).toBe('seen')
+})

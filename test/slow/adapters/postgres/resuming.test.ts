@@ -28,26 +28,33 @@ const agents = { payer: agent({ role: 'payer', model, tools: [pay] }) }
 const open = (worker: string, maxConcurrentRuns: number) =>
   createStatewright({ store: url, agents, maxConcurrentRuns, settings: { worker } })
 
-test('PostgreSQL: the worker that parked a run resumes it without its job, with the effect in the same commit', async () => {
-  const workers = [await open('alpha', 4), await open('beta', 4)]
-  const client = await open('gamma', 0)
-  for (let i = 0; i < 8; i++) {
-    const run = await client.runs.start({ agent: 'payer', input: 'pay' })
-    await expect.poll(async () => (await client.inbox.list()).length).toBe(1)
-    const [{ interaction_id } = { interaction_id: '' }] = await client.inbox.list()
-    const { digest } = await client.inbox.get(interaction_id)
-    await client.inbox.approve(interaction_id, { digest: digest ?? '' })
-    expect(await run.result()).toMatchObject({ status: 'succeeded' })
-    const runes = await client.runelog.read(run.sessionId)
-    const takers = runes.flatMap(({ kind, payload }) =>
-      kind === 'run.moved' && 'worker' in payload ? [payload.worker] : [],
-    )
-    expect(takers).toEqual([takers[0], takers[0]])
-    expect(found.splice(0)).toEqual([{ is_of_commit: true }])
-    expect(await ask(url, 'SELECT 1 FROM statewright_jobs.jobs WHERE key = $1', [run.runId])).toEqual([])
-  }
-  for (const each of [...workers, client]) await each.close()
-})
+test.each([
+  ['that waits without limit', true],
+  ['that waits until a deadline', false],
+])(
+  'PostgreSQL: the worker that parked a run %s resumes it without its job, with the effect in the same commit',
+  async (_, strict) => {
+    const workers = [await open('alpha', 4), await open('beta', 4)]
+    const client = await open('gamma', 0)
+    for (let i = 0; i < 8; i++) {
+      const run = await client.runs.start({ agent: 'payer', input: 'pay', interactiveRequireUserReply: strict })
+      await expect.poll(async () => (await client.inbox.list()).length).toBe(1)
+      const [{ interaction_id } = { interaction_id: '' }] = await client.inbox.list()
+      const { digest, deadline } = await client.inbox.get(interaction_id)
+      expect(deadline === null).toBe(strict)
+      await client.inbox.approve(interaction_id, { digest: digest ?? '' })
+      expect(await run.result()).toMatchObject({ status: 'succeeded' })
+      const runes = await client.runelog.read(run.sessionId)
+      const takers = runes.flatMap(({ kind, payload }) =>
+        kind === 'run.moved' && 'worker' in payload ? [payload.worker] : [],
+      )
+      expect(takers).toEqual([takers[0], takers[0]])
+      expect(found.splice(0)).toEqual([{ is_of_commit: true }])
+      expect(await ask(url, 'SELECT 1 FROM statewright_jobs.jobs WHERE key = $1', [run.runId])).toEqual([])
+    }
+    for (const each of [...workers, client]) await each.close()
+  },
+)
 
 test('PostgreSQL: a run whose worker is gone is resumed by another one', async () => {
   const first = await open('delta', 4)
