@@ -1,6 +1,7 @@
 import type { Damage } from '../../runelog/damage.ts'
 import { isFileOf } from '../../runelog/segment.ts'
 import type { Connection } from './connection.ts'
+import { tableDamage } from './declared-tables.ts'
 import { erasing, schema, sharedNumber, sharedSchema } from './schema.ts'
 
 type Trigger = { readonly name: string; readonly definition: string; readonly enabled: string }
@@ -22,8 +23,9 @@ function alike(definition: string): string {
     .trim()
 }
 
-/** Each trigger, function of a trigger and mark of a database that differs from the declared schema. */
-export async function* schemaDamage({ text }: Connection): AsyncGenerator<Damage, void, void> {
+/** Each mark, trigger, function, rule, column, constraint and index of a database that differs from the declared schema. */
+export async function* schemaDamage(connection: Connection): AsyncGenerator<Damage, void, void> {
+  const { text } = connection
   const meta = new Map(
     (await text<{ name: string; value: string }>('SELECT name, value FROM statewright.meta')).map((m) => [
       m.name,
@@ -57,6 +59,8 @@ export async function* schemaDamage({ text }: Connection): AsyncGenerator<Damage
   const rules = `SELECT rulename AS name FROM pg_rules WHERE schemaname = 'statewright' ORDER BY 1`
   for (const { name } of await text<{ name: string }>(rules))
     yield { what: `rule ${name}`, problem: 'it was added to the database.' }
+
+  yield* tableDamage(connection, declared)
 }
 
 function* triggerDamage(found: readonly Trigger[]): Generator<Damage, void, void> {
