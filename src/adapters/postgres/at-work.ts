@@ -28,18 +28,22 @@ const texts = {
 export function createAtWork(pool: pg.Pool, warn: (message: string, details: object) => void, begun: Set<string>) {
   const atWork = new Map<string, Effect>()
   const ended = new Map<string, 'done' | 'over'>()
+  /** Effects whose start is removed because they were not called. If they begin after all, the row is written again. */
+  const uncalled = new Set<string>()
   const waiting = new Set<() => void>()
   let me: { readonly worker: string; readonly presence: Presence } | undefined
 
   /** Records which tools have returned. Reports that failed are sent again next time. */
   async function report() {
     if (me === undefined || ended.size === 0) return
-    const reported = [...ended]
+    const { worker, presence } = me
     for (const end of ['done', 'over'] as const) {
-      const ids = reported.flatMap(([id, how]) => (how === end ? [id] : []))
-      if (ids.length > 0) await me.presence.query(texts[end], [me.worker, ids])
+      // Read right before it is sent: an effect that begins again is not reported.
+      const ids = [...ended].flatMap(([id, how]) => (how === end ? [id] : []))
+      if (ids.length === 0) continue
+      await presence.query(texts[end], [worker, ids])
+      for (const id of ids) if (ended.get(id) === end) ended.delete(id)
     }
-    for (const [id, how] of reported) if (ended.get(id) === how) ended.delete(id)
   }
 
   return {
@@ -57,15 +61,19 @@ export function createAtWork(pool: pg.Pool, warn: (message: string, details: obj
       const { execution_id, run_id, epoch } = effect
       ended.delete(execution_id)
       atWork.set(execution_id, effect)
-      if (begun.delete(execution_id)) return true
+      // The removal of an earlier start may be under way, and could remove this one. On one connection it comes first.
+      const wasUncalled = uncalled.delete(execution_id)
+      if (begun.delete(execution_id) && !wasUncalled) return true
       const { rows } = await me.presence.query(texts.begin, [execution_id, run_id, epoch, me.worker])
       return rows.length > 0
     },
     end(execution_id: string, { how, isLate }: EffectEnd) {
       const effect = atWork.get(execution_id)
       if (effect === undefined) {
-        // Its start was recorded, and then it was not called.
-        if (begun.delete(execution_id)) ended.set(execution_id, 'over')
+        // It was not called. Its start was recorded, or may have been: the answer to a commit can be lost.
+        begun.delete(execution_id)
+        uncalled.add(execution_id)
+        ended.set(execution_id, 'over')
         return
       }
       atWork.delete(execution_id)
@@ -78,10 +86,11 @@ export function createAtWork(pool: pg.Pool, warn: (message: string, details: obj
     async look(execution_id: string): Promise<EffectState> {
       if (atWork.has(execution_id)) return { state: 'at_work', worker: null, isGone: false }
       const how = ended.get(execution_id)
-      if (how !== undefined) return { state: how === 'done' ? 'done' : 'none' }
+      if (how === 'done') return { state: 'done' }
       type Found = { worker: string; is_done: boolean; is_gone: boolean }
       const [found] = (await pool.query<Found>(texts.look, [execution_id])).rows
-      if (found === undefined) return { state: 'none' }
+      // After its end here, it may be at work in another process.
+      if (found === undefined || (how === 'over' && found.worker === me?.worker)) return { state: 'none' }
       return found.is_done ? { state: 'done' } : { state: 'at_work', worker: found.worker, isGone: found.is_gone }
     },
     here: () => [...atWork.values()].flatMap((effect) => (effect.irreversible ? [effect.execution_id] : [])),

@@ -25,6 +25,7 @@ import {
   beginningOf,
   callsOf,
   commit,
+  commitBeginning,
   commitThen,
   type Hold,
   isTaken,
@@ -212,7 +213,7 @@ async function tryToTake(engine: Engine, state: SessionState, run: RunView): Pro
   const terms = { expect: Object.fromEntries(batch.moved), begins: beginningOf(hold, first) }
   let isTaken = false
   try {
-    const taken = await engine.sessions.commit(state, batch, terms)
+    const taken = await commitBeginning(engine, () => engine.sessions.commit(state, batch, terms), terms.begins)
     if (isFault(taken, 'stale_write', 'transition_refused')) return 'stale'
     accepted(taken)
     isTaken = true

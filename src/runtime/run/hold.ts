@@ -124,10 +124,19 @@ export async function commit(hold: Hold, batch: Batch, begin: readonly CallView[
   const isLast = isTerminal(runMachine, batch.stateOf(run_id) ?? '') && isAllThereIs(hold)
   const rest = isLast ? { restsAfter: state.event_id } : {}
   const terms = { fence: { run_id, epoch }, expect, begins: beginningOf(hold, begin), ...rest }
-  const runes = await engine.sessions.commit(state, batch, terms)
+  const runes = await commitBeginning(engine, () => engine.sessions.commit(state, batch, terms), terms.begins)
   for (const call_id of hold.inHand.keys())
     if (state.calls.get(call_id)?.contract !== 'running') hold.inHand.delete(call_id)
   return runes
+}
+
+/** Commits the start of tools. If it throws, the start may be recorded all the same: their ends are, too. */
+export function commitBeginning<T>({ atWork }: Engine, work: () => Promise<T>, begins: readonly Beginning[]) {
+  if (begins.length === 0) return work()
+  return work().catch((error): never => {
+    for (const { execution_id } of begins) atWork.end(execution_id, { how: 'threw', isLate: false })
+    throw error
+  })
 }
 
 /** Whether a tool is recorded while it is at work. One that may be repeated may also run twice at the same time. */
