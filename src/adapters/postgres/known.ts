@@ -5,7 +5,7 @@ import type { Head, ReadModel, Row } from '../../runelog/port.ts'
 import type { Rune } from '../../runes/rune.ts'
 
 /** The end of a session and rows of it, as one commit left them. They are true as long as the session has that end. */
-interface KnownSession {
+export interface KnownSession {
   readonly head: Head
   /** By model and key, those used last at the end. A row that is undefined does not exist. */
   readonly rows: Map<string, Row | undefined>
@@ -113,26 +113,20 @@ export function createKnown(models: readonly ReadModel[]) {
     of: (session_id: string) => (outdated.has(session_id) ? undefined : sessions.get(session_id)),
     /** Call it before a transaction begins. */
     catchUp,
-    /** Whether a row is known, or known to be missing. */
-    has(session_id: string, model: string, key: string): boolean {
-      const session = outdated.has(session_id) ? undefined : sessions.get(session_id)
-      if (session === undefined) return false
-      return session.rows.has(rowName(model, key)) || (session.isWhole && isOwn(session_id, session.rows, key))
-    },
-    /** Whether every row of the session's subjects is known. A subject that is not is new, or belongs to another session. */
-    isWhole: (session_id: string) => !outdated.has(session_id) && sessions.get(session_id)?.isWhole === true,
-    /** Keeps the end and rows that a commit left. `isNew`: it began the session. */
-    keep(head: Head, used: ReadonlyMap<string, Row | undefined>, isNew: boolean) {
+    /**
+     * Keeps the end and rows that a commit left. `base`: the knowledge that it relied on. Rows that became known while it was under
+     * way may be older than the commit, or newer. `isNew`: it began the session.
+     */
+    keep(head: Head, used: ReadonlyMap<string, Row | undefined>, base: KnownSession | undefined, isNew: boolean) {
       const { session_id } = head
-      const before = outdated.has(session_id) ? undefined : sessions.get(session_id)
-      const rows = before?.rows ?? new Map<string, Row | undefined>()
+      const rows = base?.rows ?? new Map<string, Row | undefined>()
       for (const [name, row] of used) {
         rows.delete(name)
         rows.set(name, row)
       }
       reads.delete(session_id)
       outdated.delete(session_id)
-      const isWhole = (isNew || before?.isWhole === true) && rows.size <= rowLimit
+      const isWhole = (isNew || base?.isWhole === true) && rows.size <= rowLimit
       put(session_id, { head, rows: newest(rows), isWhole })
     },
     /** All runes that a session had after this event, when they were read. */
@@ -160,6 +154,11 @@ export function createKnown(models: readonly ReadModel[]) {
       for (const session_id of session_ids) forget(session_id)
     },
   }
+}
+
+/** Whether a row of the session is known, or known to be missing. */
+export function knows({ head, rows, isWhole }: KnownSession, model: string, key: string): boolean {
+  return rows.has(rowName(model, key)) || (isWhole && isOwn(head.session_id, rows, key))
 }
 
 /** The rows that were used last. */

@@ -8,7 +8,7 @@ import type { Prepared } from '../../runelog/prepare.ts'
 import type { Rune } from '../../runes/rune.ts'
 import { claimsInLog, noClaims } from './claims-in-log.ts'
 import type { Connection } from './connection.ts'
-import type { createKnown } from './known.ts'
+import { type createKnown, type KnownSession, knows } from './known.ts'
 import { bareRow, columns, type RowWrite, readRow, type StoredModelRow, storedRow } from './model-rows.ts'
 import { endsAt, marks, otherModels, type Queued, storeLock } from './schema.ts'
 import type { StatementName } from './statements.ts'
@@ -80,10 +80,14 @@ export function beginTransaction(
     heads.set(head.session_id, head)
     ends.set(head.session_id, head)
   }
+  /** The sessions that are known now. More may become known while this is under way; that does not belong to the heads found here. */
+  const bases = new Map<string, KnownSession>()
   for (const session_id of sessionIds) {
     known?.catchUp(session_id)
-    const head = known?.of(session_id)?.head
-    if (head !== undefined) found(head)
+    const base = known?.of(session_id)
+    if (base === undefined) continue
+    bases.set(session_id, base)
+    found(base.head)
   }
   const opensSession = ({ session_id, runes: [first] }: Prepared) =>
     first?.rune.kind === 'session.created' && first.rune.subject_id === session_id
@@ -98,8 +102,9 @@ export function beginTransaction(
   function isSupposed({ session_id, runes }: Prepared, { model, key }: Wanted): boolean {
     if (known === undefined) return false
     const name = judging.rowName(model, key)
-    const isKnown = known.has(session_id, model, key)
-    const isWhole = known.isWhole(session_id)
+    const base = bases.get(session_id)
+    const isKnown = base !== undefined && knows(base, model, key)
+    const isWhole = base?.isWhole === true
     const isPlaced = heads.has(session_id) && names(key, session_id)
     const isMade = runes.some(
       ({ rune }) =>
@@ -107,7 +112,7 @@ export function beginTransaction(
         (isPlaced && names(key, String(rune.event_id))),
     )
     if (!(isKnown || isMade || isNew.has(session_id))) return false
-    loaded.set(name, known.of(session_id)?.rows.get(name))
+    loaded.set(name, base?.rows.get(name))
     // The head protects what is known. The unique key of a subject protects the rows that are made with it.
     if (!(isKnown || isMade) || isShared({ model, key })) supposed.set(name, { model, key })
     return true
@@ -290,7 +295,7 @@ export function beginTransaction(
         const row = noted === undefined ? loaded.get(name) : noted.row
         if (row === undefined || isOfOne([session_id], name, row)) now.set(name, row)
       }
-      known?.keep(heads.get(session_id) as Head, now, isNew.has(session_id))
+      known?.keep(heads.get(session_id) as Head, now, bases.get(session_id), isNew.has(session_id))
     }
   }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { createKnown } from '../../../src/adapters/postgres/known.ts'
+import { createKnown, type KnownSession, knows } from '../../../src/adapters/postgres/known.ts'
 import { models as added } from '../../../src/app/open-store.ts'
 import { rowName } from '../../../src/runelog/judge.ts'
 import { allModels } from '../../../src/runelog/models.ts'
@@ -35,6 +35,12 @@ const own = rows.flatMap(({ of, stored }) =>
   stored.flatMap((row) => (of.shared?.(row.key) === true ? [] : [{ model: of.name, row }])),
 )
 
+type Known = ReturnType<typeof createKnown>
+const has = (known: Known, model: string, key: string) => {
+  const session = known.of(sessionId)
+  return session !== undefined && knows(session, model, key)
+}
+
 test('known rows: the runes of a session, read in two parts, give the rows that the store has', () => {
   for (let read = 0; read < runes.length; read++) {
     const known = createKnown(models)
@@ -44,13 +50,13 @@ test('known rows: the runes of a session, read in two parts, give the rows that 
     known.catchUp(sessionId)
     expect(known.of(sessionId)?.head).toMatchObject({ event_id: runes.length, hash: runes.at(-1)?.hash })
     for (const { model, row } of own) {
-      expect(known.has(sessionId, model, row.key)).toBe(true)
+      expect(has(known, model, row.key)).toBe(true)
       expect(known.of(sessionId)?.rows.get(rowName(model, row.key))).toEqual(row)
     }
     // A row of a subject that does not exist is known to be missing. A row of another session is not.
-    expect(known.has(sessionId, 'epochs', `${runId}`)).toBe(true)
-    expect(known.has(sessionId, 'delegated', runes[1]?.agent_id ?? '')).toBe(true)
-    expect(known.has(sessionId, 'subjects', 'run_elsewhere')).toBe(false)
+    expect(has(known, 'epochs', `${runId}`)).toBe(true)
+    expect(has(known, 'delegated', runes[1]?.agent_id ?? '')).toBe(true)
+    expect(has(known, 'subjects', 'run_elsewhere')).toBe(false)
   }
 })
 
@@ -66,7 +72,7 @@ test('known rows: a gap in what was read, and a session that moved since, are no
   expect(known.of(sessionId)?.head.event_id).toBe(waiting.length)
   known.outdate(sessionId, waiting.length + 1)
   expect(known.of(sessionId)).toBeUndefined()
-  expect(known.has(sessionId, 'subjects', runId)).toBe(false)
+  expect(has(known, 'subjects', runId)).toBe(false)
   known.learn(sessionId, waiting.length, runes.slice(waiting.length))
   known.catchUp(sessionId)
   expect(known.of(sessionId)?.head.event_id).toBe(runes.length)
@@ -87,4 +93,25 @@ test('known rows: a session with a redaction is not known, since its rows follow
   known.learn(sessionId, runes.length, [redacted])
   known.catchUp(sessionId)
   expect(known.of(sessionId)).toBeUndefined()
+})
+
+test('known rows: a commit that did not rely on what is known leaves only its own rows known', () => {
+  const known = createKnown(models)
+  const earlier = waiting.length
+  known.learn(sessionId, 0, waiting)
+  known.catchUp(sessionId)
+  // GIVEN a commit of another process, after which a transaction of this one reads head and rows from the database
+  known.outdate(sessionId, earlier + 1)
+  const base: KnownSession | undefined = known.of(sessionId)
+  // WHEN a read ends while that transaction is under way
+  known.learn(sessionId, earlier, [])
+  const head = { session_id: sessionId, event_id: runes.length, hash: 'x', sealed: false, archived: false }
+  known.keep(head, new Map([[rowName('epochs', runId), undefined]]), base, false)
+  // THEN no row from before that commit counts as a row of the new end
+  expect(known.of(sessionId)).toMatchObject({ head, isWhole: false })
+  expect([...(known.of(sessionId)?.rows.keys() ?? [])]).toEqual([rowName('epochs', runId)])
+  // AND one that relied on it keeps the other rows
+  const relied = known.of(sessionId)
+  known.keep({ ...head, hash: 'y' }, new Map([[rowName('subjects', runId), undefined]]), relied, false)
+  expect(known.of(sessionId)?.rows.size).toBe(2)
 })

@@ -28,7 +28,7 @@ const logs: fc.Arbitrary<Log> = fc.record({
 /** A place in a log of any length: at its ends, near them, beyond them, and anywhere between. */
 const place = fc.tuple(fc.oneof(fc.constantFrom(0, 1), share), fc.integer({ min: -3, max: 3 }))
 const asked = { after: place, before: place, limit: place, backward: fc.boolean() }
-/** The end of a log: what is recorded after an archiving is read without what is archived. */
+/** The end of a log: runes that were recorded after an archiving are read without the archived ones. */
 const atEnd = [1, 2, 3].map((limit) => ({ limit: [0, limit] as const, backward: true }))
 const ranges = fc.array(fc.record(asked, { requiredKeys: [] }), { minLength: 40, maxLength: 40 })
 
