@@ -136,14 +136,17 @@ const steps: { readonly [K in Kind]?: readonly ((payload: Json) => Json)[] } = {
   'plan.stopped': [(payload) => ({ ...(payload as object), cause: null })],
 }
 
+/** A stored kind may be any text, such as `constructor`. */
+const stepsOf = (kind: Kind) => (Object.hasOwn(steps, kind) ? steps[kind] : undefined)
+
 /** The version that is written today: one more than there are steps. */
 export function schemaVersion(kind: Kind): number {
-  return (steps[kind]?.length ?? 0) + 1
+  return (stepsOf(kind)?.length ?? 0) + 1
 }
 
 /** Brings a payload from the version it was written in to the current one. */
 export function upcast(kind: Kind, version: number, payload: Json): Json {
-  const remaining = steps[kind]?.slice(version - 1)
+  const remaining = stepsOf(kind)?.slice(version - 1)
   if (remaining === undefined || remaining.length === 0) return payload
   return remaining.reduce((value, step) => step(value), payload)
 }

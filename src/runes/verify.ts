@@ -130,15 +130,17 @@ export function createVerifier(session_id: string, ports: VerifierPorts, marks: 
   }
 
   /** The first move that the declarations or the record before it refuse. */
-  function moveIn(record: StoredRecord, { runes, inTheMaking }: Read): BadEvent | undefined {
-    for (const { header } of runes) {
+  function moveIn(record: StoredRecord, given: Read): BadEvent | undefined {
+    for (const { header } of given.runes) {
       const problem = moveProblem(header)
       if (problem !== undefined) return illegalMove(header.event_id, problem)
     }
     if (readAgain === undefined) return undefined
-    for (const rune of readable(record, inTheMaking)) {
-      const problem = typeof rune === 'string' ? rune : readAgain(rune)
-      if (problem !== undefined) return illegalMove(typeof rune === 'string' ? event_id + 1 : rune.event_id, problem)
+    const readable = runesOf(record, given)
+    if ('problem' in readable) return readable
+    for (const rune of readable) {
+      const problem = readAgain(rune)
+      if (problem !== undefined) return illegalMove(rune.event_id, problem)
     }
     return undefined
   }
@@ -151,11 +153,13 @@ export function createVerifier(session_id: string, ports: VerifierPorts, marks: 
     const bad = (problem: string) => ({ event_id, problem })
     const erasure = erased.get(event_id)
     if (erasure === undefined) return bad('it was redacted, yet its payload is there.')
-    if (!erasure.isLeast) return bad('its payload was erased, and its remains are not what a redaction leaves.')
+    if (!erasure.isLeast) return bad(changedRemains)
     if (erasure.remains_sha256 !== remains_sha256) return bad('what its redaction left was changed afterwards.')
     if (format !== 1) {
       const by = `the redaction in event ${recorded_at}`
       if (redacted_by === null || public_key === null || signature === null) return bad(`${by} is not signed.`)
+      if (trusted?.length === 0)
+        return bad(`${by} was signed with the key ${public_key}, and no key of this store is here to compare it with.`)
       if (trusted !== undefined && !trusted.includes(public_key))
         return bad(`${by} was signed with the key ${public_key}, which is not the key of this store.`)
       const { hash } = erasure
@@ -189,11 +193,24 @@ const illegalMove = (event_id: number, problem: string) => ({
   problem: problem.replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase()),
 })
 
-/** The runes of a record; a text if a payload cannot be read. */
-function readable(record: StoredRecord, inTheMaking: Read['inTheMaking']): readonly (Rune | string)[] {
+/** The runes of a record, or the first one with a payload that cannot be read. */
+function runesOf(record: StoredRecord, { first, runes, inTheMaking }: Read): readonly Rune[] | BadEvent {
   try {
     return toRunes(record, '', inTheMaking)
   } catch {
-    return ['its payload has another shape than its kind.']
+    const bad = runes.find(({ payload }) => !isJson(payload))
+    const problem = bad?.salt === '' ? changedRemains : 'its payload has another shape than its kind.'
+    return { event_id: bad?.header.event_id ?? first, problem }
+  }
+}
+
+const changedRemains = 'its payload was erased, and its remains are not what a redaction leaves.'
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
   }
 }

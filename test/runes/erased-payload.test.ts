@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { Json } from '../../src/kernel/json.ts'
 import { erasedPayload, isErased } from '../../src/runes/erasure.ts'
 import { type Kind, kinds, payloadProblem } from '../../src/runes/kinds.ts'
+import { upcast } from '../../src/runes/rune.ts'
 import { payloads } from '../support/drafts.ts'
 
 const all = Object.keys(kinds) as Kind[]
@@ -41,4 +42,8 @@ test('erased payload: a field that is null stays null, so a turn without an inpu
   const started = { turn_id: 'trn_1', agent_id: 'agt_1' }
   expect(erasedPayload('turn.started', { ...started, input: null })).toEqual({ ...started, input: null })
   expect(erasedPayload('turn.started', { ...started, input: 'hello' })).toEqual({ ...started, input: '[redacted]' })
+})
+
+test.each(['constructor', '__proto__', 'toString'])('upcast: a stored kind called %s has no earlier shape', (kind) => {
+  expect(upcast(kind as Kind, 1, { a: 1 })).toEqual({ a: 1 })
 })

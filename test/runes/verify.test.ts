@@ -3,6 +3,7 @@ import { hostPorts } from '../../src/adapters/host/ports.ts'
 import { checkSignature, passingSigner } from '../../src/adapters/host/secret-files.ts'
 import { accepted } from '../../src/faults/catalogue.ts'
 import { canonicalJson } from '../../src/kernel/json.ts'
+import { readGuardsAgain } from '../../src/observation/readings.ts'
 import { openMemoryRunelog } from '../../src/runelog/memory.ts'
 import {
   type BundleVerdict,
@@ -110,6 +111,32 @@ describe('redaction', () => {
     expect(found.bad).toEqual({
       event_id: 4,
       problem: 'its payload was erased, and its remains are not what a redaction leaves.',
+    })
+  })
+
+  test('redaction: remains that are no JSON are named at the erased event, also in a commit of several', async () => {
+    const runelog = openMemoryRunelog({ ...hostPorts, signer: () => signer })
+    const said = (content: string) => plain('turn.assistant_delta', { content })
+    accepted(await runelog.append({ session_id, runes: [created(session_id), said('one'), said('two')] }))
+    await runelog.redact(session_id, 3, 'a slip', { principal: 'ann' })
+    const [first, ...rest] = await Array.fromAsync(runelog.records(session_id))
+    const forged = { ...first, payload: first?.payload.replace('"[redacted]"', 'redacted') }
+    const ports = { sha256, check: checkSignature, isErased, trusted: undefined, readAgain: readGuardsAgain }
+    const verifier = createVerifier(session_id, ports)
+    const [bad] = [forged, ...rest].flatMap((record) => verifier.take(record) ?? [])
+    expect(bad).toEqual({
+      event_id: 3,
+      problem: 'its payload was erased, and its remains are not what a redaction leaves.',
+    })
+  })
+
+  test('redaction: where no key of the store is present, the problem says so', () => {
+    const ports = { sha256, check: checkSignature, isErased, trusted: [] }
+    const verifier = createVerifier(session_id, ports)
+    const [bad] = log.flatMap((record) => verifier.take(record) ?? [])
+    expect(bad).toEqual({
+      event_id: 3,
+      problem: `the redaction in event 7 was signed with the key ${signer.public_key}, and no key of this store is here to compare it with.`,
     })
   })
 
