@@ -13,12 +13,6 @@ export interface KnownSession {
   readonly isWhole: boolean
 }
 
-/** Runes that were read, in order and without a gap: all that the session had after this event. */
-interface Read {
-  readonly after: number
-  readonly runes: readonly Rune[]
-}
-
 const sessionLimit = 256
 /** A subject that is over is not asked for again, so the rows that were used last are enough. */
 const rowLimit = 256
@@ -36,7 +30,8 @@ const noRows: ReadonlyMap<string, Row | undefined> = new Map()
  */
 export function createKnown(models: readonly ReadModel[]) {
   const sessions = new Map<string, KnownSession>()
-  const reads = new Map<string, Read>()
+  /** Runes that were read, in order and without a gap: all that the session had after the first of them. */
+  const reads = new Map<string, readonly Rune[]>()
   /** Sessions to which other processes have written since. */
   const outdated = new Set<string>()
 
@@ -48,7 +43,7 @@ export function createKnown(models: readonly ReadModel[]) {
 
   /** The last event that is known. */
   const endOf = (session_id: string) =>
-    reads.get(session_id)?.runes.at(-1)?.event_id ?? sessions.get(session_id)?.head.event_id ?? 0
+    reads.get(session_id)?.at(-1)?.event_id ?? sessions.get(session_id)?.head.event_id ?? 0
 
   function put(session_id: string, session: KnownSession) {
     sessions.delete(session_id)
@@ -66,7 +61,7 @@ export function createKnown(models: readonly ReadModel[]) {
     reads.delete(session_id)
     if (read === undefined) return before
     const end = before?.head.event_id ?? 0
-    const runes = read.runes.filter(({ event_id }) => event_id > end)
+    const runes = read.filter(({ event_id }) => event_id > end)
     const [first, last] = [runes[0], runes.at(-1)]
     if (first === undefined || last === undefined) return before
     const rows = first.event_id === end + 1 && !runes.some(isSpecial) ? folded(session_id, runes, before) : undefined
@@ -135,10 +130,10 @@ export function createKnown(models: readonly ReadModel[]) {
       if (after > endOf(session_id)) return
       outdated.delete(session_id)
       if (runes.length === 0) return
-      const all = [...(before?.runes.filter(({ event_id }) => event_id <= after) ?? []), ...runes]
+      const all = [...(before?.filter(({ event_id }) => event_id <= after) ?? []), ...runes]
       if (all.length > runeLimit) return forget(session_id)
       reads.delete(session_id)
-      reads.set(session_id, { after: before?.after ?? after, runes: all })
+      reads.set(session_id, all)
       for (const id of reads.keys()) {
         if (reads.size <= sessionLimit) break
         forget(id)
