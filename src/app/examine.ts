@@ -105,7 +105,7 @@ async function theStore(url: string, path: string | undefined): Promise<readonly
     const sessions = await opened.runelog.sessionIds()
     const size = path === undefined ? '' : `, ${Math.ceil(statSync(path).size / 1024)} kB`
     const says = `${shownStore(url)} holds ${sessions.length} ${sessions.length === 1 ? 'session' : 'sessions'}${size}; "statewright verify" proves it`
-    return [good(what, says), await theRecord(opened, sessions), ...theStrays(await opened.strays())]
+    return [good(what, says), await theRecord(opened, sessions), ...theStrays((await opened.strays?.()) ?? [])]
   } finally {
     await opened.runelog.close()
   }

@@ -186,7 +186,7 @@ async function existingPostgres(url: string): Promise<ExistingStore> {
   const { damages, ...runelog } = await openPostgresRunelog(url, { ...hostPorts, ...key }, { segments, models })
   const abandoned = () => abandonedRuns(url)
   const prove: ExistingStore['prove'] = (asked, trusted) => proveHere(runelog, asked, trusted)
-  return { runelog, ...key, abandoned, prove, damages, strays: async () => [], discard: async () => {} }
+  return { runelog, ...key, abandoned, prove, damages, strays: null, discard: async () => {} }
 }
 
 /** Copies a SQLite store. Leaves out a key file that does not hold the key of the store. */

@@ -50,8 +50,8 @@ export interface ExistingStore extends StoreKey {
   readonly runelog: Runelog
   /** Runs in state `running` that no process holds. */
   readonly abandoned: () => Promise<readonly AbandonedRun[]>
-  /** Files next to the store that it does not refer to. */
-  readonly strays: () => Promise<readonly Stray[]>
+  /** Files next to the store that it does not refer to. Null: the files of this kind of store are not looked through. */
+  readonly strays: (() => Promise<readonly Stray[]>) | null
   /** Deletes a stray file. */
   readonly discard: (stray: Stray) => Promise<void>
   /** Verifies sessions, each from its first event. They come in any order. */

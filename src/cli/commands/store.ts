@@ -35,11 +35,15 @@ const clean = command({
   run: (call) => {
     const isDeleting = call.values.delete === true
     return withStore(call, isDeleting ? 'change' : 'look', async ({ strays, discard }) => {
-      const found = await strays()
+      const found = (await strays?.()) ?? []
       const deleted = isDeleting ? found.filter(mayGo) : []
       for (const stray of deleted) await discard(stray)
       const files = found.map((stray) => ({ ...stray, deleted: deleted.includes(stray) }))
-      const nothing = ['The store refers to every file beside it.']
+      const nothing = [
+        strays === null
+          ? 'The files of a PostgreSQL store are not listed. A redaction or an archiving removes drafts of its session.'
+          : 'The store refers to every file beside it.',
+      ]
       call.print({ files }, () => (files.length === 0 ? nothing : files.map((file) => strayLine(file, file.deleted))))
       if (!isDeleting && found.some(mayGo)) call.next('clean --delete')
     })

@@ -145,7 +145,7 @@ async function verifyHere(call: VerifyCall, store: ExistingStore, marks: Marks, 
     if (verdict === undefined) throw new Error(`${session_id} was not verified.`)
     return verdict
   })
-  return report(call, verdicts, { damages, strays: isWhole ? await store.strays() : [] })
+  return report(call, verdicts, { damages, strays: (isWhole && (await store.strays?.())) || [] })
 }
 
 /** The server verifies its own store. If you do not trust it, export and verify the bundle. */
